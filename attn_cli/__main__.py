@@ -1,0 +1,5 @@
+"""`python -m attn_cli`."""
+
+from attn_cli.cli import main
+
+main()
