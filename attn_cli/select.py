@@ -1,0 +1,196 @@
+"""Addresses of layers, heads and tokens, as they are typed on the command line.
+
+Layers and heads: `all`, `3`, `0-2,5`, `-1`; a head of a layer `3.1`, `L3.H1`, `all.1`, `3.all`. Tokens: a position `7` or `-1`,
+a range `120-130`, a text `it`, one of several `it@7`, the text of a number `text:7`; commas join.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from attn_cli.errors import UsageError, quote
+from attn_cli.tokens import Tokens
+
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?|-(\d+)")
+
+
+def parse_heads(
+    layer: str | None,
+    head: str | None,
+    n_layers: int,
+    n_heads: int,
+    *,
+    bare: Literal["head", "layer"] = "head",
+    default: Sequence[int] | None = None,
+) -> Mapping[int, tuple[int, ...]]:
+    """Layer -> heads, both in rising order. `bare` says what a number without a dot is in `head`.
+
+    Without a layer, plain head numbers are taken in the layers of `default` (every layer where that is None).
+    UsageError for what does not exist, naming the valid range.
+    """
+    chosen: dict[int, set[int]] = {}
+    layers = list(range(n_layers)) if default is None else list(default)
+    if layer is not None:
+        layers = sorted({i for part in _parts(layer, "--layer") for i in _numbers(part, n_layers, "layer")})
+    if head is None:
+        return {i: tuple(range(n_heads)) for i in layers}
+    for part in _parts(head, "--head"):
+        address = part.lower().replace("l", "", 1) if part.lower().startswith("l") else part.lower()
+        if "." in address:
+            if layer is not None:
+                raise UsageError(
+                    f"--layer {quote(layer)} with --head {quote(part)}: the layer is named twice",
+                    f"leave out --layer, or write --head {quote(part.split('.')[-1].lstrip('Hh'))}",
+                )
+            at, _, which = address.partition(".")
+            for i in _numbers(at, n_layers, "layer"):
+                chosen.setdefault(i, set()).update(_numbers(which.removeprefix("h"), n_heads, "head"))
+        elif bare == "layer":
+            for i in _numbers(address, n_layers, "layer"):
+                chosen.setdefault(i, set()).update(range(n_heads))
+        else:
+            for i in layers:
+                chosen.setdefault(i, set()).update(_numbers(address.removeprefix("h"), n_heads, "head"))
+    return {i: tuple(sorted(chosen[i])) for i in sorted(chosen)}
+
+
+def _parts(text: str, option: str) -> list[str]:
+    parts = [p.strip() for p in text.split(",")]
+    if not all(parts):
+        raise UsageError(f"{option} {quote(text)}: an empty part", f"for example {option} 0-2,5")
+    return parts
+
+
+def _numbers(text: str, n: int, what: str) -> list[int]:
+    """The numbers that `all`, `3`, `0-2` or `-1` mean among n."""
+    if text == "all":
+        return list(range(n))
+    match = _RANGE.fullmatch(text)
+    if match is None or not text.isascii():
+        raise UsageError(f"{quote(text)} is not a {what}", f"{what}s are written all, 3, 0-2 or -1")
+    first, last, back = match.groups()
+    if back is not None:
+        start = end = n - int(back[:9])
+    else:
+        start, end = int(first[:9]), int((last or first)[:9])
+    if not (0 <= start <= end < n):
+        raise UsageError(
+            f"there is no {what} {text}", f"{what}s run from 0 to {n - 1}" if n > 1 else f"there is only {what} 0"
+        )
+    return list(range(start, end + 1))
+
+
+@dataclass(frozen=True)
+class Match:
+    """One thing that a token address found: its positions, which belong together."""
+
+    positions: tuple[int, ...]
+
+
+def parse_tokens(text: str, tokens: Tokens, option: str = "--query") -> tuple[Match, ...]:
+    """What a token address means in these tokens, in the order of the text; UsageError with the nearest pieces if nothing.
+
+    A position or a range gives single tokens; a text gives each word or run of words that it equals, pieces together.
+    """
+    found: dict[tuple[int, ...], None] = {}
+    parts = [","] if text.strip() == "," else [p for p in text.split(",") if p.strip()]
+    if not parts:
+        raise UsageError(f"{option} is empty", f"for example {option} it, or {option} 7")
+    for part in parts:
+        for positions in _matches(part.strip(), tokens, option):
+            found[positions] = None
+    return tuple(Match(p) for p in sorted(found))
+
+
+def _matches(part: str, tokens: Tokens, option: str) -> list[tuple[int, ...]]:
+    n = len(tokens)
+    if match := _RANGE.fullmatch(part):
+        first, last, back = match.groups()
+        start, end = (n - int(back[:9]),) * 2 if back else (int(first[:9]), int((last or first)[:9]))
+        if not 0 <= start <= end < n:
+            raise UsageError(
+                f"{option} {part}: there is no such position",
+                f"positions run from 0 to {n - 1}; the text {part} is written text:{part}",
+            )
+        return [(i,) for i in range(start, end + 1)]
+    wanted, _, at = part.rpartition("@")
+    if part.startswith("text:"):
+        return _named(part[5:], tokens, option)
+    if wanted and at.isascii() and at.isdigit():
+        one = [p for p in _named(wanted, tokens, option) if int(at[:9]) in p]
+        if not one:
+            where = ", ".join(str(p[0]) for p in _named(wanted, tokens, option))
+            raise UsageError(f"{option} {quote(part)}: {quote(wanted)} does not stand at {at}", f"it stands at {where}")
+        return one
+    return _named(part, tokens, option)
+
+
+def _named(name: str, tokens: Tokens, option: str) -> list[tuple[int, ...]]:
+    """Every place where a text stands: whole words first, else single pieces; exact case wins."""
+    for groups in (_runs(tokens), [(i,) for i in range(len(tokens))]):
+        spelled = [(g, _spelling(g, tokens)) for g in groups]
+        exact = [g for g, s in spelled if s == name]
+        if exact:
+            return exact
+        folded = _fold(name)
+        loose = [g for g, s in spelled if folded and _fold(s) == folded]
+        if loose:
+            return loose
+    several = _several(name, tokens)
+    if several:
+        return several
+    from difflib import get_close_matches
+
+    there = list(dict.fromkeys(t for t in (_spelling(g, tokens) for g in _runs(tokens)) if t.strip()))
+    near = get_close_matches(_fold(name), [_fold(t) for t in there], 4, 0.3) or there[:8]
+    raise UsageError(
+        f"{option} {quote(name)} is not in the text", f"nearest: {', '.join(quote(t) for t in dict.fromkeys(near))}"
+    )
+
+
+def _runs(tokens: Tokens) -> list[tuple[int, ...]]:
+    """Positions grouped by word; a special token is a group of its own."""
+    groups: list[list[int]] = []
+    for i, goes_on in enumerate(tokens.continues):
+        if goes_on:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return [tuple(g) for g in groups]
+
+
+def _source(tokens: Tokens, i: int) -> str:
+    return (tokens.pair if tokens.segments[i] and tokens.pair is not None else tokens.text) or ""
+
+
+def _spelling(group: tuple[int, ...], tokens: Tokens) -> str:
+    """The text of a group as the user wrote it, or as the pieces read where there is no text."""
+    first, last = tokens.spans[group[0]], tokens.spans[group[-1]]
+    if first is None or last is None or tokens.text is None or first[0] == last[1]:
+        return "".join(tokens.texts[i] for i in group)
+    return _source(tokens, group[0])[first[0] : last[1]].strip(" ") or tokens.texts[group[0]]
+
+
+def _several(name: str, tokens: Tokens) -> list[tuple[int, ...]]:
+    """Runs of tokens that together spell a name of several words, such as didn't or 'the street'."""
+    folded = _fold(name)
+    groups = [g for g in _runs(tokens) if tokens.spans[g[0]] is not None]
+    found = []
+    for i in range(len(groups)):
+        spelled = ""
+        for j in range(i, min(i + 12, len(groups))):
+            if tokens.segments[groups[j][0]] != tokens.segments[groups[i][0]]:
+                break
+            spelled += _fold(_spelling(groups[j], tokens))
+            if spelled == folded and folded:
+                found.append(tuple(p for g in groups[i : j + 1] for p in g))
+            if not folded.startswith(spelled):
+                break
+    return found
+
+
+def _fold(text: str) -> str:
+    return "".join(text.casefold().split())
