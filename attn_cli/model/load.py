@@ -1,0 +1,153 @@
+"""From a source to a model: a whole checkpoint, bare attention weights, or random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_cli.checkpoint._folder import Source, open_source
+from attn_cli.errors import CheckpointError, UsageError, quote
+from attn_cli.families import read_config
+from attn_cli.model import Model, Provenance
+from attn_cli.model.weights import bind
+from attn_cli.tokens import Tokenizer, open_tokenizer, open_tokenizer_file
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from attn_cli.model.bare import Bare, Positions
+
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What the user said of random or bare weights; None where nothing was said."""
+
+    n_layers: int | None = None
+    n_heads: int | None = None
+    d_model: int | None = None
+    positions: Positions | None = None
+    seed: int | None = None
+    causal: bool | None = None
+
+    def given(self) -> list[str]:
+        """The options that were given, as they are typed."""
+        return ["--" + f.name.replace("_", "-") for f in fields(self) if getattr(self, f.name) is not None]
+
+
+def load(
+    source: str | Path,
+    *,
+    dtype: DTypeLike | None = np.float32,
+    tokenizer: str | Path | None = None,
+    ignore_keys: tuple[str, ...] = (),
+    shape: Shape | None = None,
+) -> Model:
+    """The model in a folder or file; errors are AttnError with an exit code and a hint.
+
+    `dtype` None is float32 for a whole model and float64 for bare attention, which is small and is checked by hand.
+    `shape` says what a file of bare attention weights may leave open; a whole model takes none of it.
+    """
+    opened = open_source(Path(source))
+    shape = shape or Shape()
+    named = None if tokenizer is None else open_tokenizer_file(Path(tokenizer))
+    if opened.config is None:
+        return _bare_file(opened, str(source), named, shape, dtype or np.float64)
+    if shape.given():
+        raise UsageError(
+            f"{', '.join(shape.given())}: {quote(str(source))} is a whole model, its config says its shape",
+            "leave the shape options out, or leave out --model for random weights",
+        )
+    return _whole(opened, opened.config, str(source), named, ignore_keys, dtype or np.float32)
+
+
+def random_model(
+    shape: Shape | None = None, *, tokenizer: str | Path | None = None, dtype: DTypeLike = np.float32
+) -> Model:
+    """Random attention of the given shape: 1 layer, 4 heads, d_model 64, sinusoidal positions, seed 0 unless told otherwise."""
+    shape = shape or Shape()
+    for name in ("n_layers", "n_heads", "d_model"):
+        value = getattr(shape, name)
+        if value is not None and not 1 <= value <= 65536:
+            raise UsageError(f"--{name.replace('_', '-')} {value} is out of range", "give 1 to 65536")
+    if shape.seed is not None and not 0 <= shape.seed < 2**63:
+        raise UsageError(f"--seed {shape.seed} is out of range", "give 0 or more")
+    from attn_cli.model.bare import random_bare
+
+    found = _default_tokenizer() if tokenizer is None else open_tokenizer_file(Path(tokenizer))
+    bare = random_bare(
+        n_layers=shape.n_layers or 1,
+        n_heads=shape.n_heads or 4,
+        d_model=shape.d_model or 64,
+        seed=shape.seed or 0,
+        causal=bool(shape.causal),
+        positions=shape.positions or "sinusoidal",
+        vocab=found.vocab_size,
+        dtype=dtype,
+    )
+    return _model(bare, "random weights", found, ())
+
+
+def _whole(
+    opened: Source,
+    config: Mapping[str, Any],
+    name: str,
+    tokenizer: Tokenizer | None,
+    ignore_keys: tuple[str, ...],
+    dtype: DTypeLike,
+) -> Model:
+    where = str(opened.config_path or "config.json")
+    family, spec = read_config(config, where=quote(where), ignore=ignore_keys)
+    weights = bind(spec, family, opened.weights, np.dtype(dtype))
+    found = tokenizer or open_tokenizer(opened.tokenizer_files, model_type=str(config.get("model_type")))
+    return Model(spec, weights, found, Provenance(source=name, notes=(*opened.notes, *spec.notes)))
+
+
+def _bare_file(opened: Source, name: str, tokenizer: Tokenizer | None, shape: Shape, dtype: DTypeLike) -> Model:
+    extra = [o for o in shape.given() if o in ("--n-layers", "--d-model")]
+    if extra:
+        raise UsageError(f"{', '.join(extra)}: {quote(name)} says its own", "leave it out")
+    from attn_cli.model.bare import read_bare
+
+    found = tokenizer or open_tokenizer(opened.tokenizer_files) or _default_tokenizer()
+    bare = read_bare(
+        opened.weights,
+        n_heads=shape.n_heads,
+        causal=shape.causal,
+        positions=shape.positions,
+        seed=shape.seed or 0,
+        vocab=found.vocab_size,
+        dtype=dtype,
+    )
+    if bare is None:
+        raise CheckpointError(
+            f"{quote(str(opened.weights.path))}: no config.json beside it, and no attention matrices in it",
+            "give the folder of a whole checkpoint, or a file with W_Q, W_K and W_V",
+        )
+    return _model(bare, name, found, opened.notes)
+
+
+def _model(bare: Bare, name: str, tokenizer: Tokenizer, notes: tuple[str, ...]) -> Model:
+    origin = Provenance(
+        source=name,
+        weights="random" if bare.drawn else "loaded",
+        embeddings=bare.embeddings,
+        seed=bare.seed,
+        notes=(*notes, *bare.notes),
+    )
+    model = Model(bare.spec, bare.weights, tokenizer, origin)
+    model.bare = bare
+    return model
+
+
+@cache
+def _default_tokenizer() -> Tokenizer:
+    """The tokenizer that comes with the package, for weights without one."""
+    return open_tokenizer_file(DATA / "tokenizer.json")

@@ -1,0 +1,175 @@
+"""The few operations a transformer is made of, on (tokens, width) arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from attn_cli.spec import Activation, Conv, ModelSpec
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def linear(x: np.ndarray, w: Arrays, name: str) -> np.ndarray:
+    """x W^T + b with W (out, in): (tokens, in) -> (tokens, out); the bias is left out where the model has none."""
+    y: np.ndarray = x @ w[name + ".weight"].T
+    bias = w.get(name + ".bias")
+    if bias is not None:
+        y += bias
+    return y
+
+
+def norm(x: np.ndarray, w: Arrays, name: str, spec: ModelSpec) -> np.ndarray:
+    """LayerNorm (Ba 2016, arXiv 1607.06450) or RMSNorm (Zhang and Sennrich 2019, arXiv 1910.07467) over the last axis.
+
+    `name` is what stands before `weight` and `bias`, its dot included.
+    """
+    if spec.norm == "layer":
+        x = x - x.mean(-1, keepdims=True)
+    power = np.square(x).mean(-1, keepdims=True)
+    y: np.ndarray = x / np.sqrt(power + x.dtype.type(spec.norm_eps))
+    gain = w.get(name + "weight")
+    if gain is not None:
+        y *= gain + x.dtype.type(spec.norm_offset) if spec.norm_offset else gain
+    bias = w.get(name + "bias")
+    if bias is not None:
+        y += bias
+    return y
+
+
+def activate(x: np.ndarray, kind: Activation) -> np.ndarray:
+    """The activation, elementwise; may write into `x`."""
+    if kind == "tanh":
+        return np.tanh(x, out=x)
+    if kind == "relu":
+        np.maximum(x, 0, out=x)
+        return x
+    if kind == "silu":
+        return x / (1 + np.exp(-x))
+    if kind == "quick_gelu":
+        return x / (1 + np.exp(x * x.dtype.type(-1.702)))
+    if kind == "gelu_tanh":  # Hendrycks and Gimpel 2016, arXiv 1606.08415, section 2, the tanh approximation
+        inner = np.square(x)
+        inner *= x.dtype.type(0.044715)
+        inner += 1
+        inner *= x
+        inner *= x.dtype.type(0.7978845608028654)
+        np.tanh(inner, out=inner)
+        inner += 1
+        inner *= x
+        inner *= x.dtype.type(0.5)
+        return inner
+    if kind == "gelu_erf":  # the same section, exact: x * Phi(x)
+        phi = erf(x * x.dtype.type(0.7071067811865476))
+        phi += 1
+        phi *= x
+        phi *= x.dtype.type(0.5)
+        return phi
+    return x
+
+
+_ERF_LIMIT = 3.92  # float32 cannot tell erf from 1 beyond
+_ERF_P = (1.12837909, 0.191057463, 0.0528374243, 0.00379546035, 0.000285889631, 2.04872145e-06)
+_ERF_Q = (1.0, 0.50265252, 0.114381205, 0.0150269939, 0.00117050031, 3.81319197e-05)
+
+
+def erf(x: np.ndarray) -> np.ndarray:
+    """The error function: within 4e-7 for float32 (fitted by tests/reference/fit_erf.py), exact for wider types."""
+    if x.dtype != np.float32:
+        from math import erf as exact
+
+        return np.frompyfunc(exact, 1, 1)(x).astype(x.dtype)  # type: ignore[no-any-return]
+    x = np.clip(x, -_ERF_LIMIT, _ERF_LIMIT)
+    t = np.square(x)
+    x *= _horner(t, _ERF_P)
+    x /= _horner(t, _ERF_Q)
+    return x
+
+
+def _horner(t: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
+    y = np.full_like(t, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        y *= t
+        y += t.dtype.type(c)
+    return y
+
+
+def mlp(x: np.ndarray, w: Arrays, spec: ModelSpec) -> np.ndarray:
+    """The feed-forward layer, gated (Shazeer 2020, arXiv 2002.05202) or not: (tokens, d_model) likewise."""
+    if spec.activation == "clamped_swiglu":
+        hidden = _clamped_swiglu(linear(x, w, "mlp.gate"), linear(x, w, "mlp.up"), spec)
+    elif spec.gated_mlp:
+        hidden = activate(linear(x, w, "mlp.gate"), spec.activation) * linear(x, w, "mlp.up")
+    else:
+        hidden = activate(linear(x, w, "mlp.up"), spec.activation)
+    return linear(hidden, w, "mlp.down")
+
+
+def _clamped_swiglu(gate: np.ndarray, up: np.ndarray, spec: ModelSpec) -> np.ndarray:
+    """(up + 1) * gate * sigmoid(alpha * gate), with both clamped before (gpt-oss model card, arXiv 2508.10925)."""
+    limit, alpha = gate.dtype.type(spec.swiglu_limit), gate.dtype.type(spec.swiglu_alpha)
+    gate, up = np.minimum(gate, limit), np.clip(up, -limit, limit)
+    found: np.ndarray = (up + 1) * gate / (1 + np.exp(-alpha * gate))
+    return found
+
+
+def conv(x: np.ndarray, w: Arrays, conv: Conv) -> np.ndarray:
+    """A convolution over neighbouring tokens, zero beyond the ends, and its activation: (tokens, d_model) likewise.
+
+    The kernel is (out, in of a group, width) as in the file; each group of components is mixed on its own.
+    """
+    reach = conv.kernel // 2
+    padded = np.pad(x, ((reach, reach), (0, 0)))
+    y = np.empty_like(x)
+    for outs, ins in zip(np.split(np.arange(x.shape[1]), conv.groups), np.split(padded, conv.groups, axis=1), strict=True):
+        kernel = w["weight"][outs]
+        y[:, outs] = sum(ins[j : j + len(x)] @ kernel[:, :, j].T for j in range(conv.kernel))
+    return activate(y + w["bias"], conv.activation)
+
+
+def softmax(scores: np.ndarray, sinks: np.ndarray | None = None) -> np.ndarray:
+    """Softmax over the last axis, in place; a row that is -inf throughout becomes zero, never NaN.
+
+    `sinks`, one logit for each entry of the first axis, join the sum of every row and are dropped: rows sum to less than one.
+    """
+    top = scores.max(-1, keepdims=True)
+    if sinks is not None:
+        sinks = sinks[:, None, None]
+        top = np.maximum(top, sinks)
+    top = np.where(np.isfinite(top), top, 0)
+    np.subtract(scores, top, out=scores)
+    np.exp(scores, out=scores)
+    total = scores.sum(-1, keepdims=True)
+    if sinks is not None:
+        total = total + np.exp(sinks - top)
+    scores /= np.where(total > 0, total, 1)
+    return scores
+
+
+def softcap(scores: np.ndarray, cap: float) -> np.ndarray:
+    """cap * tanh(scores / cap), in place (Gemma 2, arXiv 2408.00118, section 2)."""
+    scores /= scores.dtype.type(cap)
+    np.tanh(scores, out=scores)
+    scores *= scores.dtype.type(cap)
+    return scores
+
+
+def qk_norm(x: np.ndarray, w: Arrays, name: str, spec: ModelSpec) -> np.ndarray:
+    """The norm of queries or keys before they meet (Henry 2020, arXiv 2010.04245): (heads, tokens, d_head) likewise."""
+    if spec.qk_norm == "none":
+        return x
+    if spec.qk_norm == "head":
+        return norm(x, w, name, spec)
+    if spec.qk_norm == "per_head":  # a gain of its own for each head
+        return norm(x, {name + "weight": w[name + "weight"][:, None, :]}, name, spec)
+    heads, tokens, d_head = x.shape
+    whole = norm(x.swapaxes(0, 1).reshape(tokens, heads * d_head), w, name, spec)
+    return whole.reshape(tokens, heads, d_head).swapaxes(0, 1)
+
+
+def entropy(rows: np.ndarray) -> np.ndarray:
+    """Entropy in bits over the last axis (Shannon 1948, section 6); 0 log 0 is 0."""
+    logs = np.log2(rows, out=np.zeros_like(rows), where=rows > 0)
+    found: np.ndarray = np.maximum(-np.einsum("...k,...k->...", rows, logs), 0)
+    return found
