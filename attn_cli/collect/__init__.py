@@ -1,0 +1,1 @@
+"""What is kept of the stream: each collector takes blocks and holds only its result."""

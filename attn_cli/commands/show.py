@@ -1,0 +1,436 @@
+"""`show`: what every head of a model attends to in one text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from attn_cli.collect.focus import Focus
+from attn_cli.collect.matrix import Matrix
+from attn_cli.collect.top import Top as TopKeys
+from attn_cli.errors import UsageError
+from attn_cli.model import views
+from attn_cli.report import Axis, Head, Note, Positions, Report, Token, Top
+from attn_cli.select import parse_heads, parse_tokens
+
+if TYPE_CHECKING:
+    from attn_cli.model import Model
+    from attn_cli.model.block import Block, Selection, Selections
+    from attn_cli.spec import ModelSpec
+    from attn_cli.tokens import Tokens
+
+SCHEMA = "attn-cli.show/1"
+FEW_HEADS = 8  # a model with at most this many heads is shown whole
+FOCUSED = 4  # of a larger one, this many heads of one layer
+FEW_TOKENS = 40  # beyond this a matrix is no picture any more
+FEW_QUERIES = 5  # up to this many named rows are drawn head by head, one table each
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What was asked for, in the words of the command line."""
+
+    pair: str | None = None
+    target: str | None = None
+    kind: str | None = None  # encoder decoder cross, or all; None: what is worth seeing
+    layer: str | None = None
+    head: str | None = None
+    query: str | None = None
+    key: str | None = None
+    top: int = 5
+    words: bool = False
+    hide_special: bool = False
+    renormalise: bool = False
+    literal: bool = False
+    added: bool = True
+    view: Literal["matrix", "top", "both"] | None = None
+    everything: bool = False  # a format for programs: every head unless some are named
+    as_computed: bool = False  # the report's heads come one by one while the model runs
+    matrices: bool = True  # False: only the top keys
+
+
+Progress = Callable[[Iterable[Any], int], Iterable[Any]]
+
+
+def show(
+    model: Model, text: str, request: Request, progress: Progress, *, version: str = "", number: int = 0
+) -> Report:
+    """Runs one text and reports the chosen heads; `number` is the text's place among several."""
+    tokens = model.encode(text, request.pair, request.target, added=request.added, literal=request.literal)
+    plans = _plans(model, tokens, request)
+    selections, ranked = _choose(model, tokens, request, plans)
+    heads = _heads(model, tokens, selections, request, plans, progress, number)
+    return Report(
+        schema=SCHEMA,
+        version=version,
+        text=tokens.text,
+        pair=tokens.pair,
+        target=request.target,
+        model=describe(model),
+        title=model.source,
+        merge="words" if request.words else "pieces",
+        hidden=tuple(i for i, s in enumerate(tokens.special) if s) if request.hide_special else (),
+        renormalised=request.renormalise,
+        tokens=token_list(tokens),
+        target_tokens=None if tokens.target is None else token_list(tokens.target),
+        heads=heads if request.as_computed else list(heads),
+        view=next(iter(plans.values())).view,
+        shown=_shown(model, selections, ranked),
+        notes=tuple(notes(model, tokens, request, plans)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """Which rows and columns of the viewed tokens of one kind of attention, and how they are drawn."""
+
+    groups: views.Groups  # of the queries' tokens
+    viewed: views.Merged
+    key_groups: views.Groups
+    viewed_keys: views.Merged
+    queries: list[int]
+    keys: list[int]
+    view: Literal["matrix", "top", "both", "query"]
+    left_out: int  # queries beyond those shown
+
+
+def _plans(model: Model, tokens: Tokens, request: Request) -> Mapping[str, _Plan]:
+    """The plan of each kind of attention to be shown: those that have the queries and keys asked for."""
+    every = tuple(model.kinds)
+    if request.kind not in (None, "all", *every):
+        raise UsageError(
+            f"this model has no {request.kind} attention", f"it has {', '.join(every)}; or leave out --kind"
+        )
+    kinds = every if request.kind in (None, "all") else (str(request.kind),)
+    if request.kind is None and not request.everything and tokens.target is not None and request.target is None:
+        kinds = tuple(k for k in kinds if k != "decoder")  # one token that looks at itself
+    plans, lacking = {}, None
+    for kind in kinds:
+        target = tokens if tokens.target is None else tokens.target
+        sides = {"encoder": (tokens, tokens), "decoder": (target, target), "cross": (target, tokens)}
+        try:
+            plans[kind] = _plan(*sides.get(kind, (tokens, tokens)), request)
+        except UsageError as error:
+            lacking = lacking or error
+    if not plans and lacking is not None:
+        raise lacking
+    return plans
+
+
+def _groups(tokens: Tokens, request: Request) -> views.Groups:
+    return views.word_groups(tokens) if request.words else [(i,) for i in range(len(tokens))]
+
+
+def _chosen(tokens: Tokens, request: Request, address: str | None, option: str) -> list[int]:
+    """The rows or columns that an address names among the viewed tokens."""
+    groups = _groups(tokens, request)
+    viewed = views.merged(tokens, groups)
+    hidden = {i for i, s in enumerate(viewed.special) if s} if request.hide_special else set()
+    of = {p: i for i, g in enumerate(groups) for p in g}
+    if address is None:
+        return [i for i in range(len(groups)) if i not in hidden]
+    found = {of[p] for match in parse_tokens(address, tokens, option) for p in match.positions}
+    if not found - hidden:
+        raise UsageError(f"{option} names only special tokens", "leave out --hide-special")
+    return sorted(found - hidden)
+
+
+def _plan(rows: Tokens, columns: Tokens, request: Request) -> _Plan:
+    queries = _chosen(rows, request, request.query, "--query")
+    keys = _chosen(columns, request, request.key, "--key")
+    if not queries or not keys:
+        raise UsageError("there are only special tokens in this text", "leave out --hide-special")
+    view: Literal["matrix", "top", "both", "query"]
+    if request.view is not None:
+        view = request.view
+    elif request.query is not None and len(queries) <= FEW_QUERIES:
+        view = "query"
+    else:
+        view = "both" if len(queries) <= FEW_TOKENS else "top"
+    left_out = 0
+    if not request.everything and len(queries) > FEW_TOKENS:
+        left_out = len(queries) - FEW_TOKENS
+        queries = queries[:FEW_TOKENS]
+    groups, key_groups = _groups(rows, request), _groups(columns, request)
+    return _Plan(
+        groups=groups,
+        viewed=views.merged(rows, groups),
+        key_groups=key_groups,
+        viewed_keys=views.merged(columns, key_groups),
+        queries=queries,
+        keys=keys,
+        view=view,
+        left_out=left_out,
+    )
+
+
+def _choose(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _Plan]) -> tuple[Selections, bool]:
+    """The heads to show, and whether they were chosen by their numbers."""
+    specs = {kind: model.kinds[kind] for kind in plans}
+    if request.layer is not None or request.head is not None:
+        return _addressed(specs, request), False
+    every = model.selections(None)
+    if request.everything or sum(s.n_layers * s.n_heads for s in specs.values()) <= FEW_HEADS:
+        return {kind: every[kind] for kind in specs}, False
+    layers = {k: s.n_layers - 1 if s.show_layer is None else s.show_layer for k, s in specs.items()}
+    selections = {kind: {layer: tuple(range(specs[kind].n_heads))} for kind, layer in layers.items()}
+    few = FOCUSED if len(specs) == 1 else FOCUSED // 2
+    if all(s.n_heads <= few for s in specs.values()):
+        return selections, False
+    focus = {kind: Focus([p for q in plan.queries for p in plan.groups[q]]) for kind, plan in plans.items()}
+    for block in model.blocks(tokens, selections):
+        focus[block.kind].add(block)
+    best = {kind: [head for (_, _, head), _ in focus[kind].ranked()[:few]] for kind in layers}
+    return {
+        kind: {layer: tuple(sorted(best[kind])) or tuple(range(min(few, specs[kind].n_heads)))}
+        for kind, layer in layers.items()
+    }, True
+
+
+def _addressed(specs: Mapping[str, ModelSpec], request: Request) -> Selections:
+    """The heads that --layer and --head name, of each kind that has them."""
+    found, lacking = {}, None
+    for kind, spec in specs.items():
+        try:
+            found[kind] = parse_heads(request.layer, request.head, spec.n_layers, spec.n_heads)
+        except UsageError as error:
+            lacking = error
+    if not found and lacking is not None:
+        raise lacking
+    return found
+
+
+def _heads(
+    model: Model,
+    tokens: Tokens,
+    selections: Selections,
+    request: Request,
+    plans: Mapping[str, _Plan],
+    progress: Progress,
+    number: int,
+) -> Iterator[Head]:
+    """The chosen heads, layer by layer as they are computed."""
+    total = sum(len(s) for s in selections.values())
+    stream = _by_layer(model.blocks(tokens, selections))
+    for kind, blocks in progress(stream, total):
+        for head in _layer(blocks, model, request, plans[kind]):
+            yield replace(head, text=number) if number else head
+
+
+def _by_layer(blocks: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
+    from itertools import groupby
+
+    for (kind, _), group in groupby(blocks, key=lambda b: (b.kind, b.layer)):
+        yield kind, group
+
+
+def _layer(blocks: Iterable[Block], model: Model, request: Request, plan: _Plan) -> list[Head]:
+    """One layer's heads out of its blocks."""
+    viewed = views.merge(blocks, plan.groups, plan.key_groups) if request.words else blocks
+    wants_matrix = request.matrices and (request.everything or plan.view != "top")
+    matrix, top = Matrix(plan.queries, plan.keys), TopKeys(plan.queries, plan.keys, request.top)
+    held = Held(plan.queries, plan.keys) if request.hide_special or request.renormalise else None
+    seen: dict[tuple[str, int, int], None] = {}
+    for block in viewed:
+        if wants_matrix:
+            matrix.add(block)
+        top.add(block)
+        if held is not None:
+            held.add(block)
+        seen.update(dict.fromkeys((block.kind, block.layer, head) for head in block.heads))
+    rows, columns = axis(plan.viewed, plan.queries), axis(plan.viewed_keys, plan.keys)
+    found = []
+    for address in seen:
+        kind, layer, number = address
+        head = Head(
+            kind=kind,
+            layer=layer,
+            head=number,
+            queries=rows,
+            keys=columns,
+            attn=matrix.attn[address] if wants_matrix else None,
+            visible=matrix.mask(kind, layer) if wants_matrix else None,
+            top=tuple(Top(query=q, keys=k) for q, k in sorted(top.found.get(address, {}).items())),
+            role=model.spec.roles.get(f"L{layer}.H{number}"),
+        )
+        if held is not None:
+            head = held.finish(head, address, hide=request.hide_special, renormalise=request.renormalise)
+        found.append(head)
+    return found
+
+
+class Held:
+    """How much of each row lies on the columns that are shown, to say what hidden ones held and to rescale by."""
+
+    LEAST = 0.01  # a row that keeps less than this on what is shown is not rescaled: null
+
+    def __init__(self, queries: Sequence[int], keys: Sequence[int]) -> None:
+        self._row = {q: i for i, q in enumerate(queries)}
+        self._keys = frozenset(keys)
+        self.kept: dict[tuple[str, int, int], Any] = {}
+        self.total: dict[tuple[str, int, int], Any] = {}
+
+    def add(self, block: Block) -> None:
+        """Takes the block's rows that are wanted."""
+        import numpy as np
+
+        columns = [k - block.keys.start for k in block.keys if k in self._keys]
+        for i, head in enumerate(block.heads):
+            key = (block.kind, block.layer, head)
+            kept = self.kept.setdefault(key, np.zeros(len(self._row), block.attn.dtype))
+            total = self.total.setdefault(key, np.zeros(len(self._row), block.attn.dtype))
+            for r, q in enumerate(block.queries):
+                if q in self._row:
+                    kept[self._row[q]] = block.attn[i, r, columns].sum()
+                    total[self._row[q]] = block.attn[i, r].sum()
+
+    def finish(self, head: Head, address: tuple[str, int, int], *, hide: bool, renormalise: bool) -> Head:
+        """The head with what its hidden columns held, and its rows rescaled where that was asked for."""
+        import numpy as np
+
+        kept, total = self.kept[address], self.total[address]
+        if hide:
+            head = replace(head, held=np.maximum(total - kept, 0))
+        if not renormalise:
+            return head
+        scale = np.where(kept >= self.LEAST, 1 / np.maximum(kept, self.LEAST), np.nan).astype(kept.dtype)
+        top = tuple(
+            Top(query=t.query, keys=tuple((k, float(np.float32(w) * scale[t.query])) for k, w in t.keys))
+            for t in head.top
+            if not np.isnan(scale[t.query])
+        )
+        return replace(head, attn=None if head.attn is None else head.attn * scale[:, None], top=top)
+
+
+def axis(tokens: Tokens, chosen: Sequence[int]) -> Axis:
+    """Rows or columns of a matrix: the chosen tokens, by what they are called."""
+    from collections import Counter
+
+    folded = [t.casefold() for t in tokens.texts]
+    counts = Counter(folded)
+    members, continues = views.members(tokens), tokens.continues
+
+    def position(i: int) -> Positions:
+        return members[i][0] if len(members[i]) == 1 else members[i]
+
+    return Axis(
+        positions=tuple(position(i) for i in chosen),
+        texts=tuple(tokens.texts[i] for i in chosen),
+        special=tuple(tokens.special[i] for i in chosen),
+        continues=tuple(continues[i] and not _same_character(tokens, i) for i in chosen),
+        repeated=tuple(counts[folded[i]] > 1 for i in chosen),
+    )
+
+
+def _same_character(tokens: Tokens, i: int) -> bool:
+    """Whether a token holds a further part of the character that the token before it began."""
+    before, span = tokens.spans[i - 1], tokens.spans[i]
+    return before is not None and span is not None and span[0] < before[1]
+
+
+def token_list(tokens: Tokens) -> tuple[Token, ...]:
+    """The tokens of the text, one by one."""
+    continues = tokens.continues
+    return tuple(
+        Token(
+            position=i,
+            id=tokens.ids[i] if tokens.ids else None,
+            piece=tokens.pieces[i],
+            text=tokens.texts[i],
+            start=None if (span := tokens.spans[i]) is None else span[0],
+            end=None if span is None else span[1],
+            special=tokens.special[i],
+            segment=tokens.segments[i],
+            word=tokens.words[i],
+            continues=continues[i],
+        )
+        for i in range(len(tokens))
+    )
+
+
+def describe(model: Model) -> Mapping[str, Any]:
+    """The entries of the JSON contract's `model` object."""
+    spec, origin = model.spec, model.provenance
+    sizes = ("n_layers", "n_heads", "n_kv_heads", "d_head", "d_mlp", "causal")
+    decoder = {} if spec.decoder is None else {"decoder": {name: getattr(spec.decoder, name) for name in sizes}}
+    return {
+        "source": origin.source,
+        "family": spec.family,
+        "weights": origin.weights,
+        "embeddings": origin.embeddings,
+        "seed": origin.seed,
+        "n_layers": spec.n_layers,
+        "n_heads": spec.n_heads,
+        "n_kv_heads": spec.n_kv_heads,
+        "d_model": spec.d_model or None,
+        "d_head": spec.d_head or None,
+        "d_mlp": spec.d_mlp or None,
+        "n_ctx": spec.n_ctx,
+        "vocab_size": spec.vocab_size,
+        "causal": spec.causal,
+        "dtype": str(model.dtype),
+        "description": spec.description or None,
+        "unused_tensors": len(model.unused),
+        "ignored_keys": list(spec.ignored_keys),
+        **decoder,
+    }
+
+
+def notes(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _Plan]) -> Iterator[Note]:
+    """What the reader should know before believing the picture."""
+    for line in model.provenance.notes:
+        yield Note(text=line, kind="warning")
+    for key in model.spec.ignored_keys:
+        yield Note(text=f"config key {key} ignored on request: the numbers may be wrong", kind="warning")
+    n_ctx = model.spec.n_ctx
+    if n_ctx is not None and len(tokens) > n_ctx:
+        yield Note(text=f"{len(tokens)} tokens; the model was made for {n_ctx}", kind="warning")
+    if len(tokens) > 1 and tokens.special[:2] == ("added", "typed") and tokens.ids[0] == tokens.ids[1]:
+        yield Note(
+            text=f"the text begins with {tokens.pieces[0]}, which the tokenizer adds as well: it stands twice "
+            "(--no-added leaves the added one out)",
+            kind="warning",
+        )
+    if tokens.target is not None and request.target is None:
+        yield Note(
+            text=f"no --target: the decoder has read only {tokens.target.texts[0]}, which it always starts with; "
+            "--target TEXT gives it more"
+        )
+    plan = next((p for p in plans.values() if p.left_out), None)
+    if plan is not None:
+        last = plan.queries[-1]
+        yield Note(
+            text=f"first {len(plan.queries)} of {len(plan.queries) + plan.left_out} queries; others: --query "
+            f"{last + 1}-{min(last + FEW_TOKENS, len(plan.viewed) - 1)}, or all: --json"
+        )
+
+
+def _shown(model: Model, selections: Selections, ranked: bool) -> str:
+    """Which heads of how many, and how to see the others."""
+    if len(selections) == 1 and len(model.kinds) == 1:
+        return _shown_of(model.spec, next(iter(selections.values())), ranked)
+    parts = []
+    for kind, selection in selections.items():
+        spec = model.kinds[kind]
+        shown, total = sum(len(h) for h in selection.values()), spec.n_layers * spec.n_heads
+        where = f" in layer {next(iter(selection))}" if len(selection) == 1 < spec.n_layers else ""
+        parts.append(f"{kind}: {'all ' if shown == total else ''}{shown} of {total} heads{where}")
+    others = "; others: -l all, --kind encoder, decoder or cross" if ranked else ""
+    return ", ".join(parts).replace("all 1 of 1 heads", "1 head") + others
+
+
+def _shown_of(spec: ModelSpec, selection: Selection, ranked: bool) -> str:
+    shown = sum(len(h) for h in selection.values())
+    total = spec.n_layers * spec.n_heads
+    if shown == total:
+        return f"all {total} heads" if total > 1 else ""
+    if len(selection) == 1:
+        layer = next(iter(selection))
+        which = "the most focused " if ranked else ""
+        where = f"{which}{shown} of {spec.n_heads} heads of layer {layer}"
+        if shown == spec.n_heads:
+            where = f"layer {layer}, all {shown} heads"
+    else:
+        where = f"{shown} of {total} heads"
+    return f"{where}; others: -l {'0' if spec.n_layers == 1 else f'0-{spec.n_layers - 1}'} -H all"

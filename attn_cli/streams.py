@@ -1,0 +1,146 @@
+"""Text in and reports out: arguments, files and standard input as Unicode; formats, and files that appear only when whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from attn_cli import registry
+from attn_cli.errors import TextError, UsageError, quote
+
+if TYPE_CHECKING:
+    from attn_cli.report import Report
+
+FOR_PROGRAMS = ("json", "jsonl", "npz")  # formats that give every head unless told otherwise
+ONE_DOCUMENT = ("json", "svg", "npz")  # formats that hold one text
+
+
+def argument(text: str, what: str) -> str:
+    """A command-line argument as Unicode, also where the locale did not decode it; TextError if it is no UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(text).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise TextError(
+                f"{what} is not valid UTF-8 at byte {error.start}",
+                "set the terminal to UTF-8, or give the text in a file: --file",
+            ) from None
+    return text
+
+
+def read_text(text: str | None, file: Path | None, command: str) -> str:
+    """The text to run: the argument, or a file, or standard input where both are left out or the argument is `-`."""
+    if file is not None:
+        if text is not None:
+            raise UsageError(f"a TEXT and --file {file}: which one?", "give one of them")
+        try:
+            with file.open("rb") as stream:
+                return decode(stream, quote(str(file)))
+        except OSError as error:
+            raise UsageError(
+                f"--file {file}: {error.strerror or error}", "check the path and its permissions"
+            ) from None
+    if text is not None and text != "-":
+        return argument(text, "TEXT")
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError(
+            "no text given",
+            f'put it in quotes: attn-cli {command} "the cat sat", or pipe it in: echo the cat sat | attn-cli {command}',
+        )
+    return decode(sys.stdin.buffer, "standard input")
+
+
+def decode(stream: BinaryIO, name: str) -> str:
+    """All of a byte stream as text: UTF-8; a byte-order mark and one last line break dropped, CRLF read as a line break.
+
+    Reading stops at the first bytes that are no text, however long the stream is.
+    """
+    import codecs
+
+    decoder, parts, at = codecs.getincrementaldecoder("utf-8")(), [], 0
+    try:
+        while chunk := stream.read(2**16):
+            if at == 0 and chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise TextError(f"{name} is UTF-16, not UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
+            pending = len(decoder.getstate()[0])
+            parts.append(decoder.decode(chunk))
+            at += len(chunk)
+        pending = len(decoder.getstate()[0])
+        parts.append(decoder.decode(b"", final=True))
+    except UnicodeDecodeError as error:
+        raise TextError(
+            f"{name} is not valid UTF-8 at byte {at - pending + error.start}", "convert it to UTF-8 first"
+        ) from None
+    return "".join(parts).removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
+
+
+def choose_format(name: str | None, json: bool, output: Path | None) -> str:
+    """The one format that --format, --json and the suffix of --output agree on."""
+    known = registry.names("render")
+    if name is not None and name not in known:
+        raise UsageError(f"--format {quote(name)} is not known", f"known: {', '.join(known)}")
+    if json:
+        if name not in (None, "json"):
+            raise UsageError(f"--json and --format {name} contradict each other", "leave one out")
+        name = "json"
+    if output is None:
+        return name or "table"
+    suffixes = {s: f for f in known for s in registry.get("render", f).SUFFIXES}
+    by_suffix = suffixes.get(output.suffix.lower())
+    if name is None:
+        if by_suffix is None:
+            raise UsageError(
+                f"--output {quote(str(output))}: no format has the suffix {quote(output.suffix) or '(none)'}",
+                f"known: {', '.join(sorted(suffixes))}; or name one with --format",
+            )
+        return by_suffix
+    if by_suffix not in (None, name):
+        raise UsageError(
+            f"--output {quote(str(output))} and --format {name} contradict each other", "leave --format out"
+        )
+    return name
+
+
+def write_reports(reports: Iterable[Report], name: str, output: Path | None) -> None:
+    """Reports one after another to standard output, or to a file."""
+    from attn_cli.render import Target
+
+    renderer = registry.get("render", name)
+    if output is None:
+        target = Target.of(sys.stdout)
+        for report in _apart(reports, name):
+            renderer.write(report, target)
+        sys.stdout.flush()
+        return
+    with replacing(output) as part, part.open("w", encoding="utf-8", newline="\n") as stream:
+        for report in _apart(reports, name):
+            renderer.write(report, Target(stream=stream))
+
+
+def _apart(reports: Iterable[Report], name: str) -> Iterator[Report]:
+    """The reports, with an empty line between pictures."""
+    for i, report in enumerate(reports):
+        if i and name == "table":
+            sys.stdout.write("\n")
+        yield report
+
+
+@contextmanager
+def replacing(output: Path) -> Iterator[Path]:
+    """A path beside `output` to write to; it takes the place of `output` when the block ends without an error."""
+    part = output.with_name(f".{output.name}.{os.getpid()}.part")
+    try:
+        yield part
+        os.replace(part, output)
+    except OSError as error:
+        raise UsageError(
+            f"--output {quote(str(output))}: {error.strerror or error}", "check the folder and its permissions"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)

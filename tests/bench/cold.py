@@ -1,0 +1,80 @@
+"""Cold start, whole processes, side by side: `attn-cli show` against torch + transformers for the same job.
+
+    python -m tests.bench.cold MODEL_FOLDER [--peer PYTHON] [--runs 5]
+
+Both run a sentence of 16 tokens through the model and print one head's row. PYTHON is an interpreter with torch and
+transformers installed (default: this one). Prints medians of wall time and peak memory and their ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+SENTENCE = "The animal didn't cross the street because it was too tired."
+PEER = """
+import sys
+from transformers import AutoModel, AutoTokenizer
+folder, text = sys.argv[1:]
+tokenizer = AutoTokenizer.from_pretrained(folder)
+model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+import torch
+with torch.no_grad():
+    out = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
+print(out.attentions[3][0, 1, 10].tolist())
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process: wall seconds and peak resident MiB."""
+
+    seconds: float
+    mib: float
+
+
+def measure(command: list[str]) -> Run:
+    """Runs a command to its end; RuntimeError if it fails."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    errors = process.stderr.read() if process.stderr else b""
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(errors.decode(errors="replace")[-2000:])
+    return Run(seconds, usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10))
+
+
+def median(runs: list[Run]) -> Run:
+    """The median of each measure by itself."""
+    return Run(statistics.median(r.seconds for r in runs), statistics.median(r.mib for r in runs))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--peer", default=sys.executable)
+    parser.add_argument("--runs", type=int, default=5)
+    args = parser.parse_args()
+    ours = [sys.executable, "-m", "attn_cli", "show", "-m", str(args.model), SENTENCE, "-H", "3.1", "--query", "it"]
+    peer = [args.peer, "-c", PEER, str(args.model), SENTENCE]
+    measure(ours), measure(peer)  # warm the disk cache for both
+    pairs = [(measure(ours), measure(peer)) for _ in range(args.runs)]  # in turn, so that load hits both
+    a, b = median([p[0] for p in pairs]), median([p[1] for p in pairs])
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, median of {args.runs}")
+    print(f"{'':22} {'seconds':>8} {'MiB':>6}")
+    print(f"{'attn-cli show':22} {a.seconds:8.2f} {a.mib:6.0f}")
+    print(f"{'torch + transformers':22} {b.seconds:8.2f} {b.mib:6.0f}")
+    print(f"{'ratio':22} {b.seconds / a.seconds:7.1f}x {b.mib / a.mib:5.1f}x")
+
+
+if __name__ == "__main__":
+    main()
