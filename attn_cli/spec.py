@@ -11,13 +11,14 @@ from typing import Any, Literal, NoReturn
 
 from attn_cli.errors import CheckpointError, UnsupportedError
 
-Activation = Literal["gelu_erf", "gelu_tanh", "quick_gelu", "relu", "silu", "tanh", "clamped_swiglu", "none"]
+Activation = Literal["gelu_erf", "gelu_tanh", "quick_gelu", "relu", "relu2", "silu", "tanh", "clamped_swiglu", "none"]
 Norm = Literal["layer", "rms"]
 Placement = Literal["post", "pre", "parallel", "sandwich", "output", "bare"]
 """Where a block's norms stand. post: after the sum; pre: before attention and before the MLP; parallel: as pre, but both read
 the block's input; sandwich: before and after; output: after, before the sum; bare: attention alone, no norm and no MLP."""
-PositionScheme = Literal["none", "learned", "sinusoidal", "sinusoidal_halves", "rotary", "alibi"]
-"""Where positions enter. sinusoidal: sine and cosine in turn; sinusoidal_halves: all sines, then all cosines."""
+PositionScheme = Literal["none", "learned", "sinusoidal", "sinusoidal_halves", "sinusoidal_steps", "rotary", "alibi"]
+"""Where positions enter. sinusoidal: sine and cosine in turn; sinusoidal_halves: all sines, then all cosines;
+sinusoidal_steps: the same, and one step less between the frequencies."""
 EmbedProject = Literal["", "tokens", "sum", "normed"]
 """What goes through a matrix from d_embed to d_model: the token vectors, all vectors summed, the sum after its norm."""
 RopeScaling = Literal["none", "linear", "dynamic", "llama3", "yarn", "longrope"]
@@ -49,7 +50,7 @@ class Rope:
 
 @dataclass(frozen=True, kw_only=True)
 class Relative:
-    """A bias per head and bucket of distance (Raffel 2020, arXiv 1910.10683, section 2.1), the same in every layer.
+    """A bias per head and bucket of distance (Raffel 2020, arXiv 1910.10683, section 2.1), from one table or one per layer.
 
     Half of the buckets hold one distance each, the others grow up to `max_distance`; a causal stack needs one side only.
     """
@@ -187,6 +188,7 @@ class ModelSpec:
             "heads": self.n_heads,
             "kv_heads": self.n_kv_heads,
             "one": 1,
+            "four": 4,
             "experts": self.n_experts,
             "expert": self.n_experts,
             "d_embed": self.d_embed or self.d_model,
@@ -283,7 +285,7 @@ BOOKKEEPING = frozenset(
     """
     _name_or_path architectures attn_cli auto_map classifier_dropout finetuning_task gradient_checkpointing
     id2label label2id initializer_range initializer_factor language languages model_type name_or_path num_labels
-    output_attentions output_hidden_states output_past problem_type return_dict task_specific_params
+    _num_labels output_attentions output_hidden_states output_past problem_type return_dict task_specific_params
     tokenizer_class torch_dtype dtype torchscript transformers_version use_cache attention_dropout
     attention_probs_dropout_prob attn_pdrop embd_pdrop hidden_dropout_prob hidden_dropout resid_pdrop dropout
     summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj bad_words_ids
@@ -297,7 +299,8 @@ BOOKKEEPING = frozenset(
     pooler_size_per_head pooler_type directionality gradient_checkpointing_kwargs n_ctx reorder_and_upcast_attn
     output_router_logits router_aux_loss_coef router_jitter_noise residual_dropout embedding_dropout
     resid_dropout embed_dropout activation_dropout layerdrop init_std emb_pdrop pretraining_tp
-    attn_implementation _attn_implementation _attn_implementation_autoset unsloth_fixed unsloth_version
+    attn_implementation _attn_implementation _attn_implementation_autoset _flash_attn_2_enabled use_flash_attn
+    cache_implementation model_max_length tokenizer_model_max_length max_sequence_length unsloth_fixed unsloth_version
     transformers.js_config
     """.split()
 )
@@ -382,14 +385,14 @@ class ConfigReader:
         value = self._get(
             names, lambda v: type(v) in (int, float) and abs(v) < 1e38, "a number", _or(default)
         )
-        return value if value is None else float(value)
+        return _float(value)  # type: ignore[no-any-return]
 
     def positive(self, *names: str, default: Any = ...) -> float:
         """A finite number above zero."""
         value = self._get(
             names, lambda v: type(v) in (int, float) and 0 < v < 1e38, "a number above 0", _or(default)
         )
-        return value if value is None else float(value)
+        return _float(value)  # type: ignore[no-any-return]
 
     def optional_positive(self, *names: str) -> float | None:
         """As `positive`, or None where absent."""
@@ -486,23 +489,6 @@ class ConfigReader:
             )
         return total // parts
 
-    def rope(self, d_head: int) -> Rope:
-        """Rotary settings in any of their spellings: rope_theta with rope_scaling, or rope_parameters."""
-        section = {**self.mapping("rope_scaling"), **self.mapping("rope_parameters")}
-        kind = section.get("rope_type") or section.get("type") or "default"
-        if kind != "default":
-            raise UnsupportedError(
-                f"{self.where}: rope_type {_short(kind)} is not supported", "this program computes rope_type default"
-            )
-        inner = ConfigReader(section, where=f"{self.where}, rope_parameters")
-        inner.ignore("rope_type", "type")
-        theta = inner.number("rope_theta", default=None) or self.number("rope_theta", default=10000.0)
-        self.number("rope_theta", default=None)
-        inner.finish()
-        if theta <= 1:
-            raise CheckpointError(f"{self.where}: rope_theta {theta} should be above 1", "compare with the original's")
-        return Rope(theta=theta, dims=d_head)
-
     def finish(self) -> tuple[str, ...]:
         """The ignored keys that were present; UnsupportedError naming every key that was not understood."""
         unknown = [
@@ -526,12 +512,17 @@ ACTIVATIONS: dict[str, Activation] = {
     "gelu_fast": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
     "relu": "relu",
+    "relu2": "relu2",
     "tanh": "tanh",
     "silu": "silu",
     "swish": "silu",
 }
 
 _MISSING = object()
+
+
+def _float(value: Any) -> Any:
+    return None if value is None else float(value)
 
 
 def _or(default: Any) -> Any:

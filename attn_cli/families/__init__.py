@@ -20,6 +20,9 @@ from attn_cli.families._aliases import ALIASES
 from attn_cli.families._refused import INSIDE, REFUSED, TEXT_PARTS
 from attn_cli.spec import ConfigReader, ModelSpec
 
+MAX_LAYERS = 10_000
+"""Of a config that is not damaged: work and memory grow with the number before any tensor is looked for."""
+
 
 def supported() -> tuple[str, ...]:
     """Every `model_type` that loads, aliases included."""
@@ -44,9 +47,7 @@ def family(model_type: str) -> ModuleType:
         raise UnsupportedError(f"model type {quote(model_type)} is not supported", hint) from None
 
 
-def read_config(
-    config: Mapping[str, Any], *, where: str, ignore: tuple[str, ...] = ()
-) -> tuple[ModuleType, ModelSpec]:
+def read_config(config: Mapping[str, Any], *, where: str, ignore: tuple[str, ...] = ()) -> tuple[ModuleType, ModelSpec]:
     """The family of a config and the spec it makes of it; of a multimodal config, those of its text part."""
     _refuse_quantised(config, where)
     whole, config = config, _text_part(config)
@@ -56,6 +57,11 @@ def read_config(
             f"{where}: model_type is missing", f"add it to the config; supported: {', '.join(supported())}"
         )
     module = family(model_type)
+    for key, value in config.items():
+        if "layer" in key and type(value) is int and value > MAX_LAYERS:
+            raise CheckpointError(
+                f"{where}: {quote(key)} {value} is out of range", "compare the file with the original checkpoint's"
+            )
     reader = ConfigReader(config, ignore=ignore, where=where)
     spec: ModelSpec = module.spec(reader)
     ignored = reader.finish()

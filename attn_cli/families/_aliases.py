@@ -2,6 +2,11 @@
 
 ALIASES: dict[str, str] = {
     "camembert": "roberta",
+    "data2vec-text": "roberta",
     "deberta-v2": "deberta_v2",
+    "megatron-bert": "megatron_bert",
+    "roberta-prelayernorm": "roberta_prelayernorm",
+    "xlm-roberta-xl": "xlm_roberta_xl",
+    "openai-gpt": "openai_gpt",
     "xlm-roberta": "roberta",
 }

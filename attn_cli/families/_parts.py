@@ -36,7 +36,15 @@ def fused_qkv(theirs: str, *, bias: str = "", per: str = "", layout: Layout | No
         name: found
         for part, (ours, size) in enumerate(zip("qkv", sizes, strict=True))
         for name, found in linear(
-            f"layers.{{i}}.attn.{ours}", theirs, size, "d_model", bias=bias, layout=layout, split=sizes, part=part, per=per
+            f"layers.{{i}}.attn.{ours}",
+            theirs,
+            size,
+            "d_model",
+            bias=bias,
+            layout=layout,
+            split=sizes,
+            part=part,
+            per=per,
         ).items()
     }
 

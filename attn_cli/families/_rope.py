@@ -25,16 +25,34 @@ def rope(
     d_head: int,
     *,
     theta: float = 10000.0,
-    partial: float = 1.0,
+    partial: float | None = None,
     pairs: RopePairs = "halves",
     default: Mapping[str, Any] | None = None,
 ) -> Rope:
-    """The rotary positions of a config: `theta` and `partial` where it names none, `default` where it has no section."""
+    """The rotary positions of a config: `theta` and `partial` where it names none, `default` where it has no section.
+
+    `partial` None: the family turns whole heads, and a config that asks for less is refused.
+    """
     scaling, parameters = cfg.mapping("rope_scaling"), cfg.mapping("rope_parameters")
     theta = cfg.number("rope_theta", "rotary_emb_base", default=theta)
-    partial = cfg.number("partial_rotary_factor", "rotary_pct", default=partial)
+    part = cfg.number("partial_rotary_factor", "rotary_pct", default=1.0 if partial is None else partial)
     section = scaling or parameters or default or {}
-    return rope_section(cfg, section, d_head, theta=theta, partial=partial, pairs=pairs)
+    found = rope_section(cfg, section, d_head, theta=theta, partial=part, pairs=pairs)
+    if partial is None and found.dims != d_head:
+        cfg.refuse(
+            "partial_rotary_factor", f"{found.dims} of {d_head} components", "whole heads that turn in this family"
+        )
+    return found
+
+
+def ropes_by_type(cfg: ConfigReader, d_head: int, theta: float, local_theta: float) -> tuple[Rope, Rope]:
+    """The rotary positions of whole and of sliding layers; a scaling in the older spelling means the whole ones only."""
+    given, scaling = cfg.mapping("rope_parameters"), cfg.mapping("rope_scaling")
+    if set(given) - {"full_attention", "sliding_attention"}:
+        cfg.refuse("rope_parameters", ", ".join(sorted(map(str, given))), "rope_parameters by layer type")
+    whole = {**(given.get("full_attention") or {}), **scaling}
+    local = given.get("sliding_attention") or {}
+    return rope_section(cfg, whole, d_head, theta=theta), rope_section(cfg, local, d_head, theta=local_theta)
 
 
 def rope_section(
@@ -114,7 +132,9 @@ def _scaling(cfg: ConfigReader, inner: ConfigReader, kind: str) -> dict[str, Any
 def _factors(inner: ConfigReader, name: str) -> tuple[float, ...]:
     found = inner.numbers(name)
     if not found or min(found) <= 0:
-        raise CheckpointError(f"{inner.where}: {name} should be a list of numbers above 0", "compare with the original's")
+        raise CheckpointError(
+            f"{inner.where}: {name} should be a list of numbers above 0", "compare with the original's"
+        )
     return found
 
 

@@ -18,8 +18,12 @@ def read(cfg: ConfigReader, family: str, *, positions: PositionScheme, vocab: in
     cfg.only("add_cross_attention", True, False)
     cfg.only("add_bias_logits", False)
     cfg.only("pruned_heads", {})
-    cfg.ignore("activation_dropout", "classif_dropout", "init_std", "extra_pos_embeddings", "num_hidden_layers", "save_step")
-    cfg.ignore("encoder_layerdrop", "decoder_layerdrop", "force_bos_token_to_be_generated", "do_blenderbot_90_layernorm")
+    cfg.ignore(
+        "activation_dropout", "classif_dropout", "init_std", "extra_pos_embeddings", "num_hidden_layers", "save_step"
+    )
+    cfg.ignore(
+        "encoder_layerdrop", "decoder_layerdrop", "force_bos_token_to_be_generated", "do_blenderbot_90_layernorm"
+    )
     cfg.token_id("pad_token_id", default=pad)
     d_model = cfg.size("d_model", "hidden_size", default=1024)
     shared: dict[str, Any] = {
@@ -36,7 +40,11 @@ def read(cfg: ConfigReader, family: str, *, positions: PositionScheme, vocab: in
     return ModelSpec(
         **encoder,
         decoder=ModelSpec(
-            **decoder, cross=True, logits=True, head_bias=True, tied_output=cfg.flag("tie_word_embeddings", default=True)
+            **decoder,
+            cross=True,
+            logits=True,
+            head_bias=True,
+            tied_output=cfg.flag("tie_word_embeddings", default=True),
         ),
     )
 

@@ -16,7 +16,10 @@ IGNORED = ()
 
 def spec(cfg: ConfigReader) -> ModelSpec:
     """The spec of a BLOOM config; defaults are those of BloomConfig."""
-    d_model, n_heads = cfg.size("n_embed", "hidden_size", default=64), cfg.size("n_head", "num_attention_heads", default=8)
+    d_model, n_heads = (
+        cfg.size("n_embed", "hidden_size", default=64),
+        cfg.size("n_head", "num_attention_heads", default=8),
+    )
     cfg.only("apply_residual_connection_post_layernorm", False)
     cfg.ignore(  # of training, and how the same numbers were computed
         "slow_but_exact", "seq_length", "bias_dropout_fusion", "masked_softmax_fusion", "attention_softmax_in_fp32",

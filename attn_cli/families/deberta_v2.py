@@ -22,7 +22,7 @@ IGNORED = (  # tables that a file may hold though its config does without them
 
 def spec(cfg: ConfigReader) -> ModelSpec:
     """The spec of a DeBERTa-v2 config; defaults are those of DebertaV2Config."""
-    cfg.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy")
+    cfg.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy", "vocab_type", "padding_idx")
     d_model, n_heads = cfg.size("hidden_size", default=1536), cfg.size("num_attention_heads", default=24)
     d_head = cfg.divided("hidden_size", d_model, "num_attention_heads", n_heads)
     cfg.only("attention_head_size", d_head)
@@ -109,7 +109,9 @@ TENSORS = {
     ),
     "embed.project.weight": stored("embeddings.embed_proj.weight", "d_model", "d_embed", when="embed_project"),
     **norm("embed.norm", "embeddings.LayerNorm"),
-    "distance.weight": stored("encoder.rel_embeddings.weight", "distances", "d_model", layout="rows", when="disentangled"),
+    "distance.weight": stored(
+        "encoder.rel_embeddings.weight", "distances", "d_model", layout="rows", when="disentangled"
+    ),
     "distance.norm.weight": stored("encoder.LayerNorm.weight", "d_model", when="distance_norm"),
     "distance.norm.bias": stored("encoder.LayerNorm.bias", "d_model", when="distance_norm"),
     "conv.weight": stored("encoder.conv.conv.weight", "d_model", "conv_in", "conv_kernel", when="conv"),

@@ -15,7 +15,10 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     cfg.ignore("qa_dropout", "seq_classif_dropout", "tie_weights_")
     cfg.ignore("sinusoidal_pos_embds")  # only says how the table began; it stands in the file either way
     cfg.only("pruned_heads", {})
-    d_model, n_heads = cfg.size("dim", "hidden_size", default=768), cfg.size("n_heads", "num_attention_heads", default=12)
+    d_model, n_heads = (
+        cfg.size("dim", "hidden_size", default=768),
+        cfg.size("n_heads", "num_attention_heads", default=12),
+    )
     return ModelSpec(
         family="distilbert",
         causal=False,

@@ -18,9 +18,7 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     cfg.ignore("summary_last_dropout")
     cfg.assume(hidden_size=256, num_attention_heads=4, intermediate_size=1024)
     base, d_embed = bert.spec(cfg), cfg.size("embedding_size", default=128)
-    return replace(
-        base, family="electra", d_embed=d_embed, embed_project="normed" if d_embed != base.d_model else ""
-    )
+    return replace(base, family="electra", d_embed=d_embed, embed_project="normed" if d_embed != base.d_model else "")
 
 
 TENSORS = bert.TENSORS | {

@@ -30,7 +30,7 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     if norms > (2 if new else 1):
         cfg.refuse("num_ln_in_parallel_attn", norms, "one norm, or two with new_decoder_architecture")
     biased, alibi = cfg.flag("bias", default=False), cfg.flag("alibi", default=False)
-    turns = rope(cfg, d_head)  # read in any case, so that its keys are known
+    cfg.ignore("rope_theta", "rope_scaling", "rope_parameters")  # without a meaning beside ALiBi
     return ModelSpec(
         family="falcon",
         causal=True,
@@ -48,7 +48,7 @@ def spec(cfg: ConfigReader) -> ModelSpec:
         mlp_norm=not parallel or norms == 2,
         final_norm=True,
         positions="alibi" if alibi else "rotary",
-        rope=None if alibi else turns,
+        rope=None if alibi else rope(cfg, d_head),
         alibi=Alibi(before_scale=True, bfloat16=True) if alibi else None,
         activation=cfg.activation("activation", default="gelu"),
         attn_bias=biased,

@@ -23,6 +23,7 @@ def spec(cfg: ConfigReader, family: str = "gemma2", turns: Rope | None = None) -
         query_pre_attn_scalar=256, sliding_window=4096, final_logit_softcapping=30.0, attn_logit_softcapping=50.0,
     )  # fmt: skip
     cfg.only("use_bidirectional_attention", False)
+    cfg.ignore("sliding_window_size")  # beside sliding_window in some files; the reference does not read it
     base = llama.spec(cfg, family, turns)
     n, window = base.n_layers, cfg.optional_size("sliding_window")
     return replace(

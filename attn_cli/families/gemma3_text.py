@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from attn_cli.families import gemma2
 from attn_cli.families._parts import every, windows
-from attn_cli.families._rope import rope_section
+from attn_cli.families._rope import ropes_by_type
 from attn_cli.families.gemma2 import IGNORED, PREFIXES, TENSORS
-from attn_cli.spec import ConfigReader, ModelSpec, Rope
+from attn_cli.spec import ConfigReader, ModelSpec
 
 __all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
 
@@ -21,7 +21,8 @@ def spec(cfg: ConfigReader) -> ModelSpec:
         vocab_size=262208, head_dim=256, max_position_embeddings=131072,
         final_logit_softcapping=None, attn_logit_softcapping=None,
     )  # fmt: skip
-    whole, local = _ropes(cfg)
+    theta, local_theta = cfg.number("rope_theta", default=1e6), cfg.number("rope_local_base_freq", default=1e4)
+    whole, local = ropes_by_type(cfg, cfg.size("head_dim"), theta, local_theta)
     base = gemma2.spec(cfg, "gemma3_text", whole)
     slides = every(base.n_layers, cfg, "sliding_window_pattern", "_sliding_window_pattern", default=6)
     layers = windows(cfg, base.n_layers, cfg.optional_size("sliding_window"), slides)
@@ -32,15 +33,3 @@ def spec(cfg: ConfigReader) -> ModelSpec:
         windows=layers,
         layer_ropes=tuple(local if window else whole for window in layers),
     )
-
-
-def _ropes(cfg: ConfigReader) -> tuple[Rope, Rope]:
-    """The rotary positions of whole and of local layers; a scaling in the older spelling means the whole ones only."""
-    d_head = cfg.size("head_dim")
-    given, scaling = cfg.mapping("rope_parameters"), cfg.mapping("rope_scaling")
-    if set(given) - {"full_attention", "sliding_attention"}:
-        cfg.refuse("rope_parameters", ", ".join(sorted(map(str, given))), "rope_parameters by layer type")
-    whole = {**(given.get("full_attention") or {}), **scaling}
-    local = given.get("sliding_attention") or {}
-    theta, local_theta = cfg.number("rope_theta", default=1e6), cfg.number("rope_local_base_freq", default=1e4)
-    return rope_section(cfg, whole, d_head, theta=theta), rope_section(cfg, local, d_head, theta=local_theta)

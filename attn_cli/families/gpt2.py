@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from attn_cli.spec import ConfigReader, ModelSpec, Stored, stored
+from attn_cli.families._parts import fused_qkv, linear, norm
+from attn_cli.spec import ConfigReader, ModelSpec, stored
 
 SOURCES = ("Radford et al. 2019, Language Models are Unsupervised Multitask Learners, section 2.3",)
 PREFIXES = ("transformer.", "")
 IGNORED = ("h.*.attn.bias", "h.*.attn.masked_bias")  # mask buffers of early files, no parameters
-
-
-def _norm(path: str, canonical: str) -> dict[str, Stored]:
-    return {f"{canonical}.{what}": stored(f"{path}.{what}", "d_model") for what in ("weight", "bias")}
-
-
-def _conv1d(path: str, canonical: str, out: str, in_: str) -> dict[str, Stored]:
-    return {
-        f"{canonical}.weight": stored(f"{path}.weight", out, in_, layout="in_out"),
-        f"{canonical}.bias": stored(f"{path}.bias", out),
-    }
 
 
 def spec(cfg: ConfigReader) -> ModelSpec:
@@ -49,23 +39,16 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     )
 
 
-_QKV = ("q", "kv", "kv")
-
+_LAYER = "h.{i}."
 TENSORS = {
     "embed.token": stored("wte.weight", "vocab", "d_model", layout="rows"),
     "embed.position": stored("wpe.weight", "n_ctx", "d_model", layout="rows"),
-    **_norm("h.{i}.ln_1", "layers.{i}.attn.norm"),
-    **{
-        f"layers.{{i}}.attn.{name}.{what}": stored(
-            f"h.{{i}}.attn.c_attn.{what}", *shape, layout=layout, split=_QKV, part=part
-        )
-        for part, (name, size) in enumerate(zip("qkv", _QKV, strict=True))
-        for what, shape, layout in (("weight", (size, "d_model"), "in_out"), ("bias", (size,), "vector"))
-    },
-    **_conv1d("h.{i}.attn.c_proj", "layers.{i}.attn.o", "d_model", "q"),
-    **_norm("h.{i}.ln_2", "layers.{i}.mlp.norm"),
-    **_conv1d("h.{i}.mlp.c_fc", "layers.{i}.mlp.up", "d_mlp", "d_model"),
-    **_conv1d("h.{i}.mlp.c_proj", "layers.{i}.mlp.down", "d_model", "d_mlp"),
-    **_norm("ln_f", "final_norm"),
+    **norm("layers.{i}.attn.norm", f"{_LAYER}ln_1"),
+    **fused_qkv(f"{_LAYER}attn.c_attn", bias="always", layout="in_out"),
+    **linear("layers.{i}.attn.o", f"{_LAYER}attn.c_proj", "d_model", "q", bias="always", layout="in_out"),
+    **norm("layers.{i}.mlp.norm", f"{_LAYER}ln_2"),
+    **linear("layers.{i}.mlp.up", f"{_LAYER}mlp.c_fc", "d_mlp", "d_model", bias="always", layout="in_out"),
+    **linear("layers.{i}.mlp.down", f"{_LAYER}mlp.c_proj", "d_model", "d_mlp", bias="always", layout="in_out"),
+    **norm("final_norm", "ln_f"),
     "head.weight": stored("/lm_head.weight", "vocab", "d_model", optional=True),
 }

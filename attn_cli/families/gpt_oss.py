@@ -8,7 +8,7 @@ from attn_cli.families import llama
 from attn_cli.families._parts import linear, windows
 from attn_cli.families._rope import rope
 from attn_cli.families.llama import IGNORED, PREFIXES
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ConfigReader, Layout, ModelSpec, stored
 
 __all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
 
@@ -42,6 +42,11 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     )
 
 
+def _stored_as(stem: str, out: str, in_: str) -> tuple[tuple[str, str, tuple[str, ...], Layout], ...]:
+    """A matrix and its bias, for all experts in one tensor each."""
+    return ("weight", stem, (out, in_), "in_out"), ("bias", f"{stem}_bias", (out,), "vector")
+
+
 _EXPERTS = "layers.{i}.mlp.experts."
 _GATE_UP = ("d_mlp", "d_mlp")
 TENSORS = {
@@ -57,9 +62,6 @@ TENSORS = {
             ("up", "gate_up_proj", "d_mlp", "d_model", _GATE_UP, 1, "d_mlp"),
             ("down", "down_proj", "d_model", "d_mlp", (), 0, ""),
         )
-        for what, theirs, shape, layout in (
-            ("weight", stem, (out, in_), "in_out"),
-            ("bias", f"{stem}_bias", (out,), "vector"),
-        )
+        for what, theirs, shape, layout in _stored_as(stem, out, in_)
     },
 }

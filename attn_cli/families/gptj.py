@@ -5,14 +5,20 @@ from __future__ import annotations
 from attn_cli.families._parts import linear, norm
 from attn_cli.spec import ConfigReader, ModelSpec, Rope, stored
 
-SOURCES = ("Wang and Komatsuzaki 2021, GPT-J-6B, github.com/kingoflolz/mesh-transformer-jax", "Hugging Face transformers, models/gptj")
+SOURCES = (
+    "Wang and Komatsuzaki 2021, GPT-J-6B, github.com/kingoflolz/mesh-transformer-jax",
+    "Hugging Face transformers, models/gptj",
+)
 PREFIXES = ("transformer.", "")
 IGNORED = ("h.*.attn.bias", "h.*.attn.masked_bias", "h.*.attn.embed_positions")  # buffers of early files
 
 
 def spec(cfg: ConfigReader) -> ModelSpec:
     """The spec of a GPT-J config; defaults are those of GPTJConfig."""
-    d_model, n_heads = cfg.size("n_embd", "hidden_size", default=4096), cfg.size("n_head", "num_attention_heads", default=16)
+    d_model, n_heads = (
+        cfg.size("n_embd", "hidden_size", default=4096),
+        cfg.size("n_head", "num_attention_heads", default=16),
+    )
     d_head = cfg.divided("n_embd", d_model, "n_head", n_heads)
     dims = cfg.size("rotary_dim", default=64)
     if dims % 2 or dims > d_head:

@@ -15,14 +15,18 @@ PREFIXES = ("model.", "")
 IGNORED = ("layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq")
 
 
-def spec(cfg: ConfigReader, family: str = "llama", turns: Rope | None = None) -> ModelSpec:
+def spec(
+    cfg: ConfigReader, family: str = "llama", turns: Rope | None = None, partial: float | None = None
+) -> ModelSpec:
     """The spec of a Llama config; defaults are those of LlamaConfig, unless a relative made the reader assume others.
 
-    `turns`: rotary positions that the relative has read itself.
+    `turns`: rotary positions that the relative has read itself; `partial`: how much of each head turns, where it may be less.
     """
     d_model, n_heads = cfg.size("hidden_size", default=4096), cfg.size("num_attention_heads", default=32)
     d_head = cfg.optional_size("head_dim") or cfg.divided("hidden_size", d_model, "num_attention_heads", n_heads)
     attn_bias = cfg.flag("attention_bias", default=False)
+    cfg.only("rope_interleaved", False)
+    cfg.ignore("is_llama_config")
     return ModelSpec(
         family=family,
         causal=True,
@@ -41,7 +45,7 @@ def spec(cfg: ConfigReader, family: str = "llama", turns: Rope | None = None) ->
         norm_bias=False,
         final_norm=True,
         positions="rotary",
-        rope=turns or rope(cfg, d_head),
+        rope=turns or rope(cfg, d_head, partial=partial),
         activation=cfg.activation("hidden_act", default="silu"),
         gated_mlp=True,
         attn_bias=attn_bias,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from attn_cli.families import _seq2seq
 from attn_cli.spec import ConfigReader, ModelSpec
 
@@ -11,7 +13,11 @@ SOURCES = (
     "Hugging Face transformers, models/marian",
 )
 PREFIXES = _seq2seq.PREFIXES
-IGNORED = (*_seq2seq.IGNORED, "encoder.embed_positions.weight", "decoder.embed_positions.weight")  # the sinusoids, stored
+IGNORED = (
+    *_seq2seq.IGNORED,
+    "encoder.embed_positions.weight",
+    "decoder.embed_positions.weight",
+)  # the sinusoids, stored
 TENSORS = _seq2seq.tensors(position_table=False, embed_norm=False, final_norm=False)
 
 
@@ -21,10 +27,12 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     cfg.only("normalize_embedding", False)
     cfg.only("add_final_layer_norm", False)
     cfg.only("static_position_embeddings", True)
-    cfg.only("share_encoder_decoder_embeddings", True)
+    shared = cfg.flag("share_encoder_decoder_embeddings", default=True)
     vocab = cfg.size("vocab_size", default=58101)
-    cfg.only("decoder_vocab_size", vocab)
-    return _seq2seq.read(
+    second = cfg.size("decoder_vocab_size", default=vocab)
+    if shared and second != vocab:
+        cfg.refuse("decoder_vocab_size", second, f"one vocabulary of {vocab} where the stacks share it")
+    whole = _seq2seq.read(
         cfg,
         "marian",
         positions="sinusoidal_halves",
@@ -33,3 +41,5 @@ def spec(cfg: ConfigReader) -> ModelSpec:
         vocab=58101,
         pad=58100,
     )
+    decoder = whole.decoder
+    return whole if decoder is None else replace(whole, decoder=replace(decoder, vocab_size=second))

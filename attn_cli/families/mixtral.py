@@ -17,7 +17,11 @@ SOURCES = ("Jiang et al. 2024, arXiv 2401.04088, section 2", "Hugging Face trans
 def spec(cfg: ConfigReader) -> ModelSpec:
     """The spec of a Mixtral config; defaults are those of MixtralConfig."""
     cfg.assume(
-        intermediate_size=14336, num_key_value_heads=8, max_position_embeddings=131072, rms_norm_eps=1e-5, rope_theta=1e6
+        intermediate_size=14336,
+        num_key_value_heads=8,
+        max_position_embeddings=131072,
+        rms_norm_eps=1e-5,
+        rope_theta=1e6,
     )
     base, window = llama.spec(cfg, "mixtral"), cfg.optional_size("sliding_window")
     return replace(

@@ -15,7 +15,9 @@ _KINDS = ("full_attention", "sliding_attention")
 
 def spec(cfg: ConfigReader) -> ModelSpec:
     """The spec of a ModernBERT config; defaults are those of ModernBertConfig."""
-    cfg.ignore("classifier_activation", "classifier_bias", "classifier_pooling", "decoder_bias", "deterministic_flash_attn")
+    cfg.ignore(
+        "classifier_activation", "classifier_bias", "classifier_pooling", "decoder_bias", "deterministic_flash_attn"
+    )
     cfg.ignore("initializer_cutoff_factor", "mlp_dropout", "sparse_prediction", "sparse_pred_ignore_index")
     cfg.ignore("reference_compile", "repad_logits_with_grad")
     cfg.ignore("layer_norm_eps", "position_embedding_type")  # the first configs have them; norm_eps and rotary count

@@ -16,13 +16,18 @@ IGNORED = ()
 
 def spec(cfg: ConfigReader) -> ModelSpec:
     """The spec of an MPT config; defaults are those of MptConfig."""
-    d_model, n_heads = cfg.size("d_model", "hidden_size", default=2048), cfg.size("n_heads", "num_attention_heads", default=16)
+    d_model, n_heads = (
+        cfg.size("d_model", "hidden_size", default=2048),
+        cfg.size("n_heads", "num_attention_heads", default=16),
+    )
     cfg.ignore("expansion_ratio")  # the reference always makes it 4, and tensors of another size are refused
     cfg.only("no_bias", True)
     cfg.only("embedding_fraction", 1)
     cfg.only("norm_type", "low_precision_layernorm", "layernorm")
     cfg.only("logit_scale")
-    cfg.ignore("learned_pos_emb", "init_device", "init_config", "tokenizer_name", "verbose")  # no position table with ALiBi
+    cfg.ignore(
+        "learned_pos_emb", "init_device", "init_config", "tokenizer_name", "verbose"
+    )  # no position table with ALiBi
     attn = ConfigReader(cfg.mapping("attn_config"), where=f"{cfg.where}, attn_config")
     attn.only("attn_type", "multihead_attention")
     attn.only("alibi", True)

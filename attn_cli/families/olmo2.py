@@ -7,17 +7,17 @@ from dataclasses import replace
 from attn_cli.families import llama
 from attn_cli.families._parts import norm
 from attn_cli.families.llama import IGNORED, PREFIXES
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ConfigReader, ModelSpec, Rope
 
 __all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
 
 SOURCES = ("OLMo Team 2024, arXiv 2501.00656, section 2", "Hugging Face transformers, models/olmo2")
 
 
-def spec(cfg: ConfigReader) -> ModelSpec:
+def spec(cfg: ConfigReader, family: str = "olmo2", turns: Rope | None = None) -> ModelSpec:
     """The spec of an OLMo 2 config; defaults are those of Olmo2Config."""
     cfg.assume(vocab_size=50304, rms_norm_eps=1e-5)
-    return replace(llama.spec(cfg, "olmo2"), placement="output", qk_norm="whole", mlp_bias=False)
+    return replace(llama.spec(cfg, family, turns), placement="output", qk_norm="whole", mlp_bias=False)
 
 
 _REPLACED = ("layers.{i}.attn.norm.", "layers.{i}.mlp.norm.")

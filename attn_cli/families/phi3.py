@@ -27,7 +27,7 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     for name in ("full_attn_mod", "interpolate_factor"):
         cfg.only(name, 1)
     cfg.ignore("original_max_position_embeddings")
-    base, window = llama.spec(cfg, "phi3"), cfg.optional_size("sliding_window")
+    base, window = llama.spec(cfg, "phi3", partial=1.0), cfg.optional_size("sliding_window")
     return replace(base, windows=(window,) * base.n_layers if window else ())
 
 

@@ -12,7 +12,7 @@ SOURCES = (
     "Conneau et al. 2020 (XLM-RoBERTa), arXiv 1911.02116",
     "Hugging Face transformers, models/roberta",
 )
-PREFIXES = ("roberta.", "")
+PREFIXES = ("roberta.", "", "data2vec_text.")
 IGNORED = bert.IGNORED
 TENSORS = bert.TENSORS
 

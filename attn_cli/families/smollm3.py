@@ -24,6 +24,7 @@ def spec(cfg: ConfigReader) -> ModelSpec:
         vocab_size=128256, hidden_size=2048, num_hidden_layers=36, num_attention_heads=16, num_key_value_heads=4,
         max_position_embeddings=32768, rope_theta=2e6, tie_word_embeddings=True,
     )  # fmt: skip
+    cfg.ignore("max_window_layers")
     base = llama.spec(cfg, "smollm3")
     n, period = base.n_layers, cfg.size("no_rope_layer_interval", default=4)
     turned = cfg.numbers("no_rope_layers") or tuple((i + 1) % period != 0 for i in range(n))  # 1: with rotary

@@ -17,11 +17,10 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     """The spec of a StableLM config; defaults are those of StableLmConfig."""
     cfg.assume(
         vocab_size=50304, hidden_size=2560, intermediate_size=6912, num_key_value_heads=32, max_position_embeddings=4096,
-        partial_rotary_factor=0.25,
     )  # fmt: skip
     parallel = cfg.flag("use_parallel_residual", default=False)
     return replace(
-        llama.spec(cfg, "stablelm"),
+        llama.spec(cfg, "stablelm", partial=0.25),
         placement="parallel" if parallel else "pre",
         norm="layer",
         norm_eps=cfg.number("layer_norm_eps", default=1e-5),

@@ -22,6 +22,8 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     )  # fmt: skip
     cfg.only("mlp_type", "default")
     cfg.only("norm_type", "layer_norm")
+    cfg.only("scale_attn_weights", True)
+    cfg.ignore("activation_function", "attention_softmax_in_fp32", "scale_attention_softmax_in_fp32")
     base, window = llama.spec(cfg, "starcoder2"), cfg.optional_size("sliding_window")
     biased = cfg.flag("use_bias", default=True)
     return replace(

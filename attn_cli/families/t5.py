@@ -24,14 +24,13 @@ def spec(cfg: ConfigReader) -> ModelSpec:
     """The spec of a T5 config; defaults are those of T5Config."""
     cfg.only("is_decoder", False)
     cfg.ignore("dropout_rate", "n_positions", "output_past", "dense_act_fn", "is_gated_act")
-    encoder_only = "T5EncoderModel" in cfg.words("architectures") or "MT5EncoderModel" in cfg.words("architectures")
-    if not encoder_only:
-        cfg.only("is_encoder_decoder", True)
-    cfg.ignore("is_encoder_decoder")
+    saved_as = " ".join(cfg.words("architectures"))
+    encoder_only = "EncoderModel" in saved_as or not cfg.flag("is_encoder_decoder", default=True)
     gated, activation = _mlp(cfg)
     n_heads, n_layers = cfg.size("num_heads", "num_attention_heads", default=8), cfg.size("num_layers", default=6)
     d_model = cfg.size("d_model", "hidden_size", default=512)
-    tied = cfg.flag("tie_word_embeddings", default=True)  # false marks version 1.1, which does not scale before the head
+    # false marks version 1.1, which does not scale before the head
+    tied = cfg.flag("tie_word_embeddings", default=True)
     scaled = cfg.flag("scale_decoder_outputs", default=tied)
     buckets = cfg.size("relative_attention_num_buckets", default=32)
     distance = cfg.size("relative_attention_max_distance", default=128)
@@ -86,7 +85,9 @@ def _mlp(cfg: ConfigReader) -> tuple[bool, str]:
 def _stack(ours: str, theirs: str, *, cross: bool) -> dict[str, Stored]:
     first = f"{theirs}block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     rows = {
-        f"{ours}embed.token": stored(("shared.weight", f"{theirs}embed_tokens.weight"), "vocab", "d_model", layout="rows"),
+        f"{ours}embed.token": stored(
+            ("shared.weight", f"{theirs}embed_tokens.weight"), "vocab", "d_model", layout="rows"
+        ),
         f"{ours}relative.weight": stored(first, "buckets", "heads", layout="rows"),
         f"{ours}final_norm.weight": stored(f"{theirs}final_layer_norm.weight", "d_model"),
     }
@@ -97,7 +98,10 @@ def _stack(ours: str, theirs: str, *, cross: bool) -> dict[str, Stored]:
         rows[f"{mine}{name}.o.weight"] = stored(f"{block}{part}.o.weight", "d_model", "q")
         rows[f"{mine}{name}.norm.weight"] = stored(f"{block}{part[0]}.layer_norm.weight", "d_model")
     last = f"{block}{1 + cross}."
-    gate, up = f"{last}DenseReluDense.wi_0.weight", (f"{last}DenseReluDense.wi.weight", f"{last}DenseReluDense.wi_1.weight")
+    gate, up = (
+        f"{last}DenseReluDense.wi_0.weight",
+        (f"{last}DenseReluDense.wi.weight", f"{last}DenseReluDense.wi_1.weight"),
+    )
     rows[f"{mine}mlp.gate.weight"] = stored(gate, "d_mlp", "d_model", when="gated_mlp")
     rows[f"{mine}mlp.up.weight"] = stored(up, "d_mlp", "d_model")
     rows[f"{mine}mlp.down.weight"] = stored(f"{last}DenseReluDense.wo.weight", "d_model", "d_mlp")

@@ -5,9 +5,10 @@ Named sizes used in every comment on shapes: layers, heads, kv heads, tokens (qu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,15 +40,16 @@ class Provenance:
 class Model:
     """A spec, its weights and its tokenizer: text in, attention out."""
 
-    def __init__(
-        self, spec: ModelSpec, weights: Weights, tokenizer: Tokenizer | None, provenance: Provenance
-    ) -> None:
+    def __init__(self, spec: ModelSpec, weights: Weights, tokenizer: Tokenizer | None, provenance: Provenance) -> None:
         self.spec = spec
         self.weights = weights
         self.tokenizer = tokenizer
         self.provenance = provenance
         self.source = provenance.source
+        self.known_words: frozenset[str] | None = None  # lower-case; where the model was made for a small vocabulary
         self.bare: Bare | None = None  # where this is attention without the rest of a transformer
+        self.config: Mapping[str, Any] | None = None  # what config.json says, or would say
+        self.tokenizer_files: Mapping[str, Path] = {}  # of the checkpoint; none where the tokenizer came otherwise
 
     @property
     def dtype(self) -> np.dtype:
@@ -77,6 +79,12 @@ class Model:
         if self.spec.decoder is None:
             return {"self": self.spec}
         return {"encoder": self.spec, "decoder": self.spec.decoder, "cross": self.spec.decoder}
+
+    @property
+    def title(self) -> str:
+        """The model in a few words: its name, and what its author says of it."""
+        name = short_name(self.source)
+        return f"{name}: {self.spec.description}" if self.spec.description else name
 
     def scale(self, layer: int) -> float:
         """What the scores of a layer are multiplied by."""
@@ -120,19 +128,21 @@ class Model:
             raise ValueError("no tokenizer or no decoder")
         labels = tokenizer.encode(text or "", added=added or text is None, literal=literal)
         start = self.spec.decoder_start
+        if start is None and not len(labels):
+            raise TextError("the target has no tokens", "give a target with at least one visible character")
         tokens = labels.shifted() if start is None else labels.shifted(start, tokenizer.piece(start))
         tokens = tokens if text is not None else tokens.first()
-        decoder.check(tokens)
+        decoder.check(tokens, "target")
         return tokens
 
-    def check(self, tokens: Tokens) -> None:
+    def check(self, tokens: Tokens, what: str = "text") -> None:
         """TextError where the tokens are none, too many, beyond the embedding, or in segments the model lacks."""
         spec = self.spec
         if not len(tokens):
-            raise TextError("the text has no tokens", "give a text with at least one visible character")
+            raise TextError(f"the {what} has no tokens", f"give a {what} with at least one visible character")
         if spec.n_ctx is not None and spec.n_ctx_hard and len(tokens) > spec.n_ctx:
             raise TextError(
-                f"the text has {len(tokens)} tokens, the model takes at most {spec.n_ctx}", "shorten the text"
+                f"the {what} has {len(tokens)} tokens, the model takes at most {spec.n_ctx}", f"shorten the {what}"
             )
         if spec.n_segments and not spec.one_segment and max(tokens.segments) >= spec.n_segments:
             raise TextError(f"this {spec.family} model has no second segment", "leave out --pair")
@@ -156,11 +166,25 @@ class Model:
         kept: Kept | None = None,
         block_rows: int | None = None,
         text: int = 0,
+        queries: Iterable[int] | None = None,
+        reuse: bool = False,
+        threads: int | None = None,
     ) -> Iterator[Block]:
-        """The attention of the selected heads as a stream of blocks, layer after layer."""
-        chosen = self.selections(select)
+        """The attention of the selected heads as a stream of blocks, layer after layer.
+
+        `queries`: rows that are enough where only they need computing. `reuse`: a block's array is valid until the next
+        block is taken, which saves memory and time. `threads`: None is one for a short text, else one for each core.
+        """
         yield from blocks(
-            self, tokens, chosen, kept=kept or Kept(), block_rows=block_rows, text=text
+            self,
+            tokens,
+            self.selections(select),
+            kept=kept or Kept(),
+            block_rows=block_rows,
+            text=text,
+            queries=None if queries is None else frozenset(queries),
+            reuse=reuse,
+            threads=threads,
         )
 
     def selection(self, select: str | Selection | None) -> Selection:
@@ -214,12 +238,21 @@ class Model:
         chosen = self.selections(select)
         gathered: dict[str, dict[int, np.ndarray]] = {kind: {} for kind in chosen}
         kept = Kept(tuple(keep))
-        for block in self.blocks(tokens, chosen, kept=kept):
-            shape = (len(block.heads), len(block.query_tokens), len(block.key_tokens))
-            whole = gathered[block.kind].setdefault(block.layer, np.zeros(shape, self.weights.dtype))
+        for block in self.blocks(tokens, chosen, kept=kept, reuse=True):
+            of_kind = gathered[block.kind]
+            if block.layer not in of_kind:
+                shape = (len(block.heads), len(block.query_tokens), len(block.key_tokens))
+                of_kind[block.layer] = np.zeros(shape, self.weights.dtype)
+            whole = of_kind[block.layer]
             rows, columns = slice(block.queries.start, block.queries.stop), slice(block.keys.start, block.keys.stop)
             whole[:, rows, columns] = block.attn
         return Attention(tokens, chosen, gathered, kept)
+
+
+def short_name(source: str) -> str:
+    """A long path by its last two parts."""
+    parts = source.replace("\\", "/").rstrip("/").split("/")
+    return "\u2026/" + "/".join(parts[-2:]) if len(parts) > 3 else source
 
 
 class Attention:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def shared(model: Model) -> dict[str, np.ndarray]:
-    """The tables that the attention of every layer reads, under names beside the layer's own."""
+    """The tables that the attention of every layer reads, under names as if they were the layer's own."""
     spec, weights = model.spec, model.weights
     tables = {}
-    if spec.relative is not None:
-        tables["relative"] = weights.read("relative.weight")
+    if spec.relative is not None and "relative.weight" in weights:
+        tables["attn.relative.weight"] = weights.read("relative.weight")
     if spec.disentangled is not None:
         distances = weights.read("distance.weight")
         if spec.disentangled.norm:
@@ -85,31 +85,41 @@ def distance_index(terms: Disentangled, distance: np.ndarray) -> np.ndarray:
     return found
 
 
-def distance_vectors(spec: ModelSpec, terms: Disentangled, w: ops.Arrays, side: str) -> np.ndarray:
-    """The projected vectors of all distances, as queries or as keys (`side` q or k): (heads, 2 span, d_head)."""
-    vectors = ops.linear(w["distances"], w, f"attn.{side}" if terms.shared else f"attn.distance_{side}")
+def distance_vectors(
+    spec: ModelSpec, terms: Disentangled, w: ops.Arrays, side: str, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """The projected vectors of all distances, or of some, as queries or as keys (`side` q or k): (heads, rows, d_head)."""
+    distances = w["distances"] if rows is None else w["distances"][rows]
+    vectors = ops.linear(distances, w, f"attn.{side}" if terms.shared else f"attn.distance_{side}")
     return vectors.reshape(len(vectors), spec.n_heads, -1).swapaxes(0, 1)
 
 
-def distance_scores(
-    terms: Disentangled,
-    vectors: dict[str, np.ndarray],
-    q: np.ndarray,
-    k: np.ndarray,
-    queries: range,
-    keys: range,
-) -> np.ndarray:
-    """What the distances add to the scores of scaled queries `q` (heads, queries, d_head) and scaled keys `k`.
+class Distances:
+    """The distances of one text in one layer: what they add to the scores (He 2021, section 3.1, equation 4).
 
-    Content to position and position to content (He 2021, section 3.1, equation 4): (heads, queries, keys).
+    Only vectors of distances that occur are projected, and keys meet them once, not once for each slice of queries.
     """
-    index = distance_index(terms, ahead(queries, keys))
-    added = np.zeros((len(q), len(queries), len(keys)), q.dtype)
-    if "c2p" in terms.terms:
-        toward = q @ vectors["k"].swapaxes(1, 2)
-        added += np.take_along_axis(toward, np.broadcast_to(index, added.shape), axis=2)
-    if "p2c" in terms.terms:
-        toward = k @ vectors["q"].swapaxes(1, 2)
-        turned = np.broadcast_to(index.T, (len(q), len(keys), len(queries)))
-        added += np.take_along_axis(toward, turned, axis=2).swapaxes(1, 2)
-    return added
+
+    def __init__(self, spec: ModelSpec, terms: Disentangled, w: ops.Arrays, scaled_k: np.ndarray) -> None:
+        """`scaled_k`: all keys times the scale of the scores, (heads, keys, d_head)."""
+        n = scaled_k.shape[1]
+        rows, self._row = np.unique(distance_index(terms, np.arange(1 - n, n)), return_inverse=True)
+        self._row = self._row.ravel()  # of the vector for a key that stands ahead by its index + 1 - n
+        self._n, self._n_rows = n, len(rows)
+        self._keys = distance_vectors(spec, terms, w, "k", rows) if "c2p" in terms.terms else None
+        by_key = distance_vectors(spec, terms, w, "q", rows) if "p2c" in terms.terms else None
+        self._by_key = None if by_key is None else scaled_k @ by_key.swapaxes(1, 2)  # (heads, keys, rows)
+
+    def scores(self, scaled_q: np.ndarray, heads: Sequence[int], queries: range, keys: range) -> np.ndarray:
+        """What they add for `scaled_q`, the queries of these heads times the scale: (heads, queries, keys)."""
+        index = self._row[ahead(queries, keys) + self._n - 1]
+        added = np.zeros((len(heads), *index.shape), scaled_q.dtype)
+        if self._keys is not None:
+            at = index + self._n_rows * np.arange(len(queries))[:, None]
+            for i, head in enumerate(heads):
+                added[i] += (scaled_q[i] @ self._keys[head].T).reshape(-1).take(at)
+        if self._by_key is not None:
+            at = index + self._n_rows * np.arange(keys.start, keys.stop)
+            for i, head in enumerate(heads):
+                added[i] += self._by_key[head].reshape(-1).take(at)
+        return added

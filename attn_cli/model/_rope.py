@@ -20,9 +20,7 @@ Table = tuple[np.ndarray, np.ndarray]
 def table(rope: Rope, n: int, dtype: np.dtype) -> Table:
     """Cosines and sines of every position's angles, times the magnitude: two arrays (n, dims / 2)."""
     angles = np.arange(n)[:, None] * frequencies(rope, n)
-    cos, sin = (
-        (rope.magnitude * f).astype(dtype) for f in (np.cos(angles), np.sin(angles))
-    )
+    cos, sin = ((rope.magnitude * f).astype(dtype) for f in (np.cos(angles), np.sin(angles)))
     for array in (cos, sin):
         array.flags.writeable = False
     return cos, sin
@@ -46,7 +44,7 @@ def frequencies(rope: Rope, n: int) -> np.ndarray:
     """The angle per position of each pair, for a text of n tokens: (dims / 2,), float64."""
     plain = _plain(rope.theta, rope.dims)
     if rope.scaling == "linear":  # Chen 2023, arXiv 2306.15595, section 2.3
-        return plain / rope.factor
+        plain /= rope.factor
     if rope.scaling == "dynamic":
         return _dynamic(rope, n)
     if rope.scaling == "llama3":
@@ -54,7 +52,7 @@ def frequencies(rope: Rope, n: int) -> np.ndarray:
     if rope.scaling == "yarn":
         return _yarn(rope, plain)
     if rope.scaling == "longrope":  # Ding 2024, arXiv 2402.13753, section 3.2
-        return plain / np.array(rope.long if n > rope.original else rope.short)
+        plain /= np.array(rope.long if n > rope.original else rope.short)
     return plain
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,10 @@ class Block:
         """Equal weights over the keys each query may see: (queries, keys), the null baseline of a metric."""
         seen = self.mask.sum(-1, keepdims=True)
         return np.where(self.mask, 1 / np.maximum(seen, 1), 0.0)
+
+    def null(self) -> Block:
+        """This block as one head of equal weights: a metric's score of it is what its score of any head is held against."""
+        return replace(self, heads=self.heads[:1], attn=self.uniform()[None])
 
     @cached_property
     def value_norm(self) -> np.ndarray:

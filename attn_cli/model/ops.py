@@ -41,16 +41,23 @@ def norm(x: np.ndarray, w: Arrays, name: str, spec: ModelSpec) -> np.ndarray:
 def activate(x: np.ndarray, kind: Activation) -> np.ndarray:
     """The activation, elementwise; may write into `x`."""
     if kind == "tanh":
-        return np.tanh(x, out=x)
+        np.tanh(x, out=x)
+        return x
     if kind == "relu":
         np.maximum(x, 0, out=x)
         return x
+    if kind == "relu2":
+        np.maximum(x, 0, out=x)
+        x *= x
+        return x
     if kind == "silu":
-        return x / (1 + np.exp(-x))
+        x /= 1 + np.exp(-x)
+        return x
     if kind == "quick_gelu":
-        return x / (1 + np.exp(x * x.dtype.type(-1.702)))
+        x /= 1 + np.exp(x * x.dtype.type(-1.702))
+        return x
     if kind == "gelu_tanh":  # Hendrycks and Gimpel 2016, arXiv 1606.08415, section 2, the tanh approximation
-        inner = np.square(x)
+        inner: np.ndarray = np.square(x)
         inner *= x.dtype.type(0.044715)
         inner += 1
         inner *= x
@@ -122,28 +129,37 @@ def conv(x: np.ndarray, w: Arrays, conv: Conv) -> np.ndarray:
     reach = conv.kernel // 2
     padded = np.pad(x, ((reach, reach), (0, 0)))
     y = np.empty_like(x)
-    for outs, ins in zip(np.split(np.arange(x.shape[1]), conv.groups), np.split(padded, conv.groups, axis=1), strict=True):
+    for outs, ins in zip(
+        np.split(np.arange(x.shape[1]), conv.groups), np.split(padded, conv.groups, axis=1), strict=True
+    ):
         kernel = w["weight"][outs]
         y[:, outs] = sum(ins[j : j + len(x)] @ kernel[:, :, j].T for j in range(conv.kernel))
     return activate(y + w["bias"], conv.activation)
 
 
-def softmax(scores: np.ndarray, sinks: np.ndarray | None = None) -> np.ndarray:
-    """Softmax over the last axis, in place; a row that is -inf throughout becomes zero, never NaN.
+def exponentials(scores: np.ndarray, sink: np.floating | None = None, *, shift: bool = True) -> np.ndarray:
+    """exp of each score, in place, and what a row of them sums to: (rows, 1). Their quotient is the softmax.
 
-    `sinks`, one logit for each entry of the first axis, join the sum of every row and are dropped: rows sum to less than one.
+    With `shift` the largest score of a row is subtracted first; without it the scores must be small. A `sink` is a logit that
+    joins every sum and is then dropped, so that the weights of a row sum to less than one (gpt-oss, arXiv 2508.10925).
     """
-    top = scores.max(-1, keepdims=True)
-    if sinks is not None:
-        sinks = sinks[:, None, None]
-        top = np.maximum(top, sinks)
-    top = np.where(np.isfinite(top), top, 0)
-    np.subtract(scores, top, out=scores)
+    top: np.ndarray | None = None
+    if shift:
+        top = scores.max(-1, keepdims=True)
+        if sink is not None:
+            top = np.maximum(top, sink)
+        top[~np.isfinite(top)] = 0
+        scores -= top
     np.exp(scores, out=scores)
-    total = scores.sum(-1, keepdims=True)
-    if sinks is not None:
-        total = total + np.exp(sinks - top)
-    scores /= np.where(total > 0, total, 1)
+    total: np.ndarray = scores.sum(-1, keepdims=True)
+    if sink is not None:
+        total += np.exp(sink if top is None else sink - top)
+    return total
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Softmax over the last axis, in place."""
+    scores /= exponentials(scores)
     return scores
 
 

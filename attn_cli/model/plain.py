@@ -7,6 +7,7 @@ Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V, heads concatenated and projec
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,18 +23,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """Every intermediate of one row of one head. Keys run over the whole text; forbidden ones are -inf, then zero."""
+    """Every intermediate of one row of one head. Keys run over the whole text; forbidden ones are -inf, then zero.
 
+    The stages of q, k and v, those there are: linear (x W), biased, clipped, normed, turned; the last is q, k or v itself.
+    """
+
+    spec: ModelSpec
+    arrays: ops.Arrays  # of the layer
+    layer: int
+    head: int
+    kv_head: int
+    stream: np.ndarray  # (d_model,) the residual stream at the query, before the norm where one stands there
     x: np.ndarray  # (d_model,) what the query's token brings into attention
+    source: np.ndarray  # (keys, d_model) what the keys' tokens bring
+    q_stages: Mapping[str, np.ndarray]  # (d_head,)
+    k_stages: Mapping[str, np.ndarray]  # (keys, d_head)
+    v_stages: Mapping[str, np.ndarray]  # (keys, d_head)
     q: np.ndarray  # (d_head,)
     k: np.ndarray  # (keys, d_head)
     v: np.ndarray  # (keys, d_head)
     scores: np.ndarray  # (keys,) q . k
+    scale: float
     scaled: np.ndarray  # (keys,) times the scale
     capped: np.ndarray  # (keys,) c * tanh(scaled / c) where the model has a cap c; else the same
-    biased: np.ndarray  # (keys,) plus what positions add
+    biases: Mapping[str, np.ndarray]  # (keys,) what positions add: relative, alibi, or c2p and p2c
+    biased: np.ndarray  # (keys,) with it
     masked: np.ndarray  # (keys,) -inf where the query may not look
     sink: float | None  # a logit that joins the softmax beside the keys, and takes its share of the weight
+    top: float  # the largest logit, the sink's included; taken off before exp, which changes no weight
+    exponentials: np.ndarray  # (keys,) exp(masked - top)
+    total: float  # their sum, exp(sink - top) included
     weights: np.ndarray  # (keys,) softmax
     z: np.ndarray  # (d_head,) sum of weight times value
     output: np.ndarray  # (d_model,) z through the head's part of W_O
@@ -46,49 +65,85 @@ def scale(spec: ModelSpec, layer: int) -> float:
 
 
 def trace(
-    spec: ModelSpec, w: ops.Arrays, x: np.ndarray, layer: int, head: int, query: int, source: np.ndarray | None = None
+    spec: ModelSpec,
+    w: ops.Arrays,
+    x: np.ndarray,
+    layer: int,
+    head: int,
+    query: int,
+    source: np.ndarray | None = None,
+    stream: np.ndarray | None = None,
 ) -> Trace:
     """One row by the definition: `x` is (tokens, d_model), what enters this layer's attention; `w` the layer's arrays.
 
-    Keys and values come from `x` too, or from `source`, the encoder's output.
+    Keys and values come from `x` too, or from `source`, the encoder's output. `stream` is what x is the norm of, if it is.
     """
     source = x if source is None else source
     n = len(source)
     kv = head // (spec.n_heads // spec.n_kv_heads)
-
-    def project(name: str, which: int, row: int) -> np.ndarray:
-        vector = (x if name == "q" else source)[row]
-        d = spec.d_v if name == "v" else spec.d_head
-        y = w[f"attn.{name}.weight"] @ vector
-        bias = w.get(f"attn.{name}.bias")
-        y = y if bias is None else y + bias
-        if spec.qkv_clip is not None:
-            y = np.clip(y, -spec.qkv_clip, spec.qkv_clip)
-        if name in "qk":
-            y = ops.qk_norm(y.reshape(-1, 1, d), w, f"attn.{name}_norm.", spec).reshape(-1)
-        y = y[which * d : (which + 1) * d]
-        return _turn(spec, layer, y, row, n) if name in "qk" else y
-
-    q = project("q", head, query)
-    k = np.stack([project("k", kv, j) for j in range(n)])
-    v = np.stack([project("v", kv, j) for j in range(n)])
+    q_stages = {
+        s: y[0] for s, y in _project(spec, w, layer, ("q", head), x[[query]], range(query, query + 1), n).items()
+    }
+    k_stages = _project(spec, w, layer, ("k", kv), source, range(n), n)
+    v_stages = _project(spec, w, layer, ("v", kv), source, range(n), n)
+    q, k, v = (list(stages.values())[-1] for stages in (q_stages, k_stages, v_stages))
     scores = np.array([q @ k[j] for j in range(n)])
-    scaled = scores * scores.dtype.type(scale(spec, layer))
+    factor = scale(spec, layer)
+    scaled = scores * scores.dtype.type(factor)
     cap = spec.softcap
     capped = scaled if cap is None else np.array([cap * np.tanh(s / cap) for s in scaled], x.dtype)
-    biased = np.array([capped[j] + _bias(spec, w, layer, head, (query, j), (q, k[j])) for j in range(n)], x.dtype)
+    biases = _biases(spec, w, layer, head, query, q, k)
+    biased = (capped + sum(biases.values(), np.zeros(n))).astype(x.dtype)
     masked = np.where([sees(spec, layer, query, j) for j in range(n)], biased, -np.inf)
     sink = float(w["attn.sinks"][head]) if spec.sinks else None
-    top = masked.max() if sink is None else max(masked.max(), sink)
+    top = float(masked.max()) if sink is None else max(float(masked.max()), sink)
     exponentials = np.exp(masked - top)
-    weights = exponentials / (exponentials.sum() + (0 if sink is None else math.exp(sink - top)))
+    total = float(exponentials.sum()) + (0 if sink is None else math.exp(sink - top))
+    weights = exponentials / total
     z = sum((weights[j] * v[j] for j in range(n)), np.zeros(spec.d_v, x.dtype))
     w_o = w.get("attn.o.weight")
     output = z if w_o is None else w_o[:, head * spec.d_v : (head + 1) * spec.d_v] @ z
     return Trace(
-        x=x[query], q=q, k=k, v=v, scores=scores, scaled=scaled, capped=capped, biased=biased,
-        masked=masked, sink=sink, weights=weights, z=z, output=output,
+        spec=spec, arrays=w, layer=layer, head=head, kv_head=kv, stream=(x if stream is None else stream)[query],
+        x=x[query], source=source, q_stages=q_stages, k_stages=k_stages, v_stages=v_stages, q=q, k=k, v=v, scores=scores,
+        scale=factor, scaled=scaled, capped=capped, biases=biases, biased=biased, masked=masked, sink=sink, top=top,
+        exponentials=exponentials, total=total, weights=weights, z=z, output=output,
     )  # fmt: skip
+
+
+def _project(
+    spec: ModelSpec,
+    w: ops.Arrays,
+    layer: int,
+    which: tuple[str, int],
+    rows: np.ndarray,
+    places: range,
+    n: int,
+) -> dict[str, np.ndarray]:
+    """The stages of one head's q, k or v of the tokens at `places`, by name and in order: (tokens, d_head) each.
+
+    `which` is q, k or v and the head's number among those; `n` is the length of the text.
+    """
+    name, head = which
+    d = spec.d_v if name == "v" else spec.d_head
+    own = slice(head * d, (head + 1) * d)
+    together = name != "v" and spec.qk_norm in ("whole", "per_head")  # the norm needs the other heads as well
+    part = slice(None) if together else own
+    y = rows @ w[f"attn.{name}.weight"][part].T
+    stages = {"linear": y}
+    bias = w.get(f"attn.{name}.bias")
+    if bias is not None:
+        stages["biased"] = y = y + bias[part]
+    if spec.qkv_clip is not None:
+        stages["clipped"] = y = np.clip(y, -spec.qkv_clip, spec.qkv_clip)
+    if name != "v" and spec.qk_norm != "none":
+        heads = y.reshape(len(y), -1, d).swapaxes(0, 1)
+        stages["normed"] = ops.qk_norm(heads, w, f"attn.{name}_norm.", spec).swapaxes(0, 1).reshape(len(y), -1)
+    if together:
+        stages = {stage: y[:, own] for stage, y in stages.items()}
+    if name != "v" and spec.rope_at(layer) is not None:
+        stages["turned"] = _turn(spec, layer, list(stages.values())[-1], places, n)
+    return stages
 
 
 def sees(spec: ModelSpec, layer: int, query: int, key: int) -> bool:
@@ -97,39 +152,40 @@ def sees(spec: ModelSpec, layer: int, query: int, key: int) -> bool:
     return (key <= query or not spec.causal) and (window is None or abs(query - key) < window)
 
 
-def _bias(
-    spec: ModelSpec, w: ops.Arrays, layer: int, head: int, places: tuple[int, int], vectors: tuple[np.ndarray, np.ndarray]
-) -> float:
-    """What positions add to one scaled score, of the query and the key at `places`."""
-    (query, key), (q, k) = places, vectors
+def _biases(
+    spec: ModelSpec, w: ops.Arrays, layer: int, head: int, query: int, q: np.ndarray, k: np.ndarray
+) -> dict[str, np.ndarray]:
+    """What positions add to the scaled scores of a query, by its kind: (keys,) each."""
+    ahead = np.arange(len(k)) - query
     if spec.relative is not None:
-        bucket = _relative.buckets(spec.relative, np.array(key - query), causal=spec.causal)
-        return float(w["relative"][bucket, head])
+        return {
+            "relative": w["attn.relative.weight"][_relative.buckets(spec.relative, ahead, causal=spec.causal), head]
+        }
     if spec.disentangled is not None:
         terms = spec.disentangled
-        at = _relative.distance_index(terms, np.array(key - query))
-        added = sum(
-            own @ _relative.distance_vectors(spec, terms, w, side)[head, at]
-            for term, own, side in (("c2p", q, "k"), ("p2c", k, "q"))
+        at = _relative.distance_index(terms, ahead)
+        sides = {"c2p": (q[None], "k"), "p2c": (k, "q")}
+        return {
+            term: (own * _relative.distance_vectors(spec, terms, w, side)[head, at]).sum(-1) * scale(spec, layer)
+            for term, (own, side) in sides.items()
             if term in terms.terms
-        )
-        return float(added) * scale(spec, layer)
-    if spec.alibi is None:
-        return 0.0
-    return float(positions.alibi_bias(spec, spec.alibi, (head,), range(query, query + 1), range(key, key + 1)).item())
+        }
+    if spec.alibi is not None:
+        return {"alibi": positions.alibi_bias(spec, spec.alibi, (head,), range(query, query + 1), range(len(k)))[0, 0]}
+    return {}
 
 
-def _turn(spec: ModelSpec, layer: int, y: np.ndarray, position: int, n: int) -> np.ndarray:
-    """Rotary positions, one pair of components at a time (Su 2021, arXiv 2104.09864, equation 34)."""
+def _turn(spec: ModelSpec, layer: int, y: np.ndarray, places: range, n: int) -> np.ndarray:
+    """Rotary positions, one pair of components at a time (Su 2021, arXiv 2104.09864, equation 34): (tokens, d_head)."""
     rope = spec.rope_at(layer)
     if rope is None:
         return y
     turned = y.copy()
     for pair, frequency in enumerate(_rope.frequencies(rope, n)):
         a, b = (pair, pair + rope.dims // 2) if rope.pairs == "halves" else (2 * pair, 2 * pair + 1)
-        angle = position * frequency
-        cos, sin = rope.magnitude * math.cos(angle), rope.magnitude * math.sin(angle)
-        turned[a], turned[b] = y[a] * cos - y[b] * sin, y[a] * sin + y[b] * cos
+        angles = np.array(places) * frequency
+        cos, sin = rope.magnitude * np.cos(angles), rope.magnitude * np.sin(angles)
+        turned[:, a], turned[:, b] = y[:, a] * cos - y[:, b] * sin, y[:, a] * sin + y[:, b] * cos
     return turned
 
 
@@ -148,12 +204,10 @@ def kinds(model: Model, tokens: Tokens) -> dict[str, np.ndarray]:
     return {"encoder": encoder["attn"], "decoder": decoder["attn"], "cross": decoder["cross"]}
 
 
-def _stack(
-    model: Model, tokens: Tokens, memory: np.ndarray | None = None
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def _stack(model: Model, tokens: Tokens, memory: np.ndarray | None = None) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """One stack's weights, and the stream at its end; `memory` is the encoder's output, for a decoder."""
+    from attn_cli.model.attention import crossing
     from attn_cli.model.block import Kept
-    from attn_cli.model.forward import crossing
 
     spec = model.spec
     x = embedded = residual.embed(model, tokens)

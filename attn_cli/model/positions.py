@@ -24,6 +24,19 @@ def sinusoid_halves(n: int, width: int, dtype: np.dtype) -> np.ndarray:
     return np.concatenate([np.sin(angles[:, 0::2]), np.cos(angles[:, 1::2])], axis=1).astype(dtype)
 
 
+def sinusoid_steps(spec: ModelSpec, ids: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """Sines, then cosines, of frequencies from 1 to 1/10000, as in tensor2tensor: (n, d_model).
+
+    Zero where a token has no place.
+    """
+    at = np.array(rows(spec, ids))[:, None]
+    half = spec.d_model // 2
+    angles = at * 10000.0 ** (-np.arange(half) / max(half - 1, 1))
+    found = np.zeros((len(at), spec.d_model))
+    found[:, :half], found[:, half : 2 * half] = np.sin(angles), np.cos(angles)
+    return np.where(at >= spec.position_offset, found, 0).astype(dtype)
+
+
 def rows(spec: ModelSpec, ids: Sequence[int]) -> Sequence[int]:
     """The row of the position table that each token reads."""
     if spec.unplaced_id is None or spec.unplaced_id not in ids:
@@ -47,10 +60,9 @@ def alibi_bias(spec: ModelSpec, alibi: Alibi, heads: Sequence[int], queries: ran
     """What ALiBi adds to the scaled scores: (heads, queries or 1, keys), float64."""
     slope = slopes(alibi, spec.n_heads)[list(heads), None, None]
     at = np.arange(keys.start, keys.stop)
-    if alibi.bfloat16:  # Falcon was trained with these roundings, which depend on the key's place and not on the distance
-        bias = bfloat16(bfloat16(slope) * at)
-    else:
-        bias = slope * (at - np.arange(queries.start, queries.stop)[:, None])
+    away = at - np.arange(queries.start, queries.stop)[:, None]
+    # Falcon was trained with these roundings, which depend on the key's place and not on the distance
+    bias = bfloat16(bfloat16(slope) * at) if alibi.bfloat16 else slope * away
     if alibi.before_scale:
         bias = bias * (spec.d_head**-0.5 if spec.scale is None else spec.scale)
     return bias
@@ -79,6 +91,7 @@ def forbidden(spec: ModelSpec, layer: int, queries: range, keys: range) -> np.nd
     if not future and not far:
         return None
     ahead = np.arange(keys.start, keys.stop)[None, :] - np.arange(queries.start, queries.stop)[:, None]
-    if window is None:
-        return ahead > 0
-    return (np.abs(ahead) >= window) | (spec.causal & (ahead > 0))
+    hidden: np.ndarray = (ahead > 0) & spec.causal
+    if window is not None:
+        hidden |= np.abs(ahead) >= window
+    return hidden

@@ -19,25 +19,38 @@ def embed(model: Model, tokens: Tokens) -> np.ndarray:
     """Token, position and segment vectors summed: (tokens, d_model)."""
     spec, weights = model.spec, model.weights
     x = model.inputs(tokens)
+    project = {f"project.{name}": array for name, array in weights.part("embed.project").items()}
     if spec.embed_scale != 1:
         x *= x.dtype.type(spec.embed_scale)
     if spec.embed_project == "tokens":
-        x = ops.linear(x, weights.part("embed"), "project")
-    if spec.positions == "learned":
-        x += weights.rows("embed.position", positions.rows(spec, tokens.ids))
-    elif spec.positions == "sinusoidal_halves":
-        x += positions.sinusoid_halves(len(x), spec.d_model, x.dtype)
-    elif spec.positions == "sinusoidal":
-        x += positions.sinusoids(len(x), spec.d_model, x.dtype) * x.dtype.type(2**0.5)
+        x = ops.linear(x, project, "project")
+    places = placed(model, tokens, x.dtype)
+    if places is not None:
+        x += places
     if "embed.segment" in weights:
         x += weights.rows("embed.segment", (0,) * len(x) if spec.one_segment else tokens.segments)
     if spec.embed_project == "sum":
-        x = ops.linear(x, weights.part("embed"), "project")
+        x = ops.linear(x, project, "project")
     if spec.embed_norm:
         x = ops.norm(x, weights.part("embed.norm"), "", spec)
     if spec.embed_project == "normed":
-        x = ops.linear(x, weights.part("embed"), "project")
+        x = ops.linear(x, project, "project")
     return x
+
+
+def placed(model: Model, tokens: Tokens, dtype: np.dtype) -> np.ndarray | None:
+    """The vectors of the tokens' places: (tokens, width), or None where places enter elsewhere or nowhere."""
+    spec, weights, n = model.spec, model.weights, len(tokens)
+    if spec.positions == "learned":
+        return weights.rows("embed.position", positions.rows(spec, tokens.ids))
+    if spec.positions == "sinusoidal_halves":
+        return positions.sinusoid_halves(n, spec.d_model, dtype)
+    if spec.positions == "sinusoidal_steps":
+        return positions.sinusoid_steps(spec, tokens.ids, dtype)
+    if spec.positions == "sinusoidal":
+        found: np.ndarray = positions.sinusoids(n, spec.d_model, dtype) * dtype.type(2**0.5)
+        return found
+    return None
 
 
 def before_attention(spec: ModelSpec, x: np.ndarray, w: ops.Arrays, name: str = "attn.norm.") -> np.ndarray:
@@ -64,18 +77,20 @@ def after_attention(
         return ops.mlp(y, w, spec)
 
     if placement == "bare":
-        return x + attended
-    if placement == "parallel":
-        return x + attended + mlp(ops.norm(x, w, "mlp.norm.", spec) if spec.mlp_norm else inner)
-    if placement == "post":
+        x = x + attended
+    elif placement == "parallel":
+        x = x + attended + mlp(ops.norm(x, w, "mlp.norm.", spec) if spec.mlp_norm else inner)
+    elif placement == "post":
         x = ops.norm(x + attended, w, "cross.norm." if spec.cross else "attn.norm.", spec)
-        return ops.norm(x + mlp(x), w, "mlp.norm.", spec)
-    if placement == "pre":
+        x = ops.norm(x + mlp(x), w, "mlp.norm.", spec)
+    elif placement == "pre":
         x = x + scale * attended
-        return x + scale * mlp(ops.norm(x, w, "mlp.norm.", spec))
-    x = x + ops.norm(attended, w, "attn.out_norm.", spec)
-    added = mlp(ops.norm(x, w, "mlp.norm.", spec) if placement == "sandwich" else x)
-    return x + ops.norm(added, w, "mlp.out_norm.", spec)
+        x = x + scale * mlp(ops.norm(x, w, "mlp.norm.", spec))
+    else:
+        x = x + ops.norm(attended, w, "attn.out_norm.", spec)
+        added = mlp(ops.norm(x, w, "mlp.norm.", spec) if placement == "sandwich" else x)
+        x = x + ops.norm(added, w, "mlp.out_norm.", spec)
+    return x
 
 
 def convolve(model: Model, layer: int, embedded: np.ndarray, x: np.ndarray) -> np.ndarray:

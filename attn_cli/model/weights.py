@@ -82,9 +82,7 @@ class Weights:
         """All arrays below `prefix.`, by the rest of their names."""
         return {n[len(prefix) + 1 :]: self.read(n) for n in self.bound if n.startswith(prefix + ".")}
 
-    def layer(
-        self, layer: int, only: str = "", *, skip: tuple[str, ...] = ()
-    ) -> dict[str, np.ndarray]:
+    def layer(self, layer: int, only: str = "", *, skip: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
         """The arrays of one layer whose names begin with `only` and none of `skip`; a fused tensor is read once."""
         prefix = f"layers.{layer}."
         whole: dict[str, np.ndarray] = {}
@@ -117,11 +115,30 @@ class Weights:
         return grouped.reshape(-1, *array.shape[1:])
 
 
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """What of a family's arrays a file has, and what it has beside them."""
+
+    bound: Mapping[str, Bound]
+    missing: Sequence[str]  # tensors by the names that were looked for
+    misshapen: Sequence[str]  # sentences
+    unexpected: Sequence[str]  # tensors under the layers' or embeddings' prefix that nothing asks for
+    unused: Sequence[str]  # all tensors that nothing asks for, but for known buffers
+
+
 def bind(spec: ModelSpec, family: ModuleType, checkpoint: Checkpoint, dtype: DTypeLike) -> Weights:
-    """Finds every tensor of `family` in the file and checks its shape; headers only, no data is read.
+    """The weights of `family` in a file, every tensor found and its shape checked; headers only, no data is read.
 
     CheckpointError lists everything missing, misshapen or unexpected at once, each with the closest name in the file.
     """
+    found = match(spec, family, checkpoint)
+    if found.missing or found.misshapen or found.unexpected:
+        raise refusal(checkpoint, found)
+    return Weights(checkpoint, found.bound, found.unused, dtype)
+
+
+def match(spec: ModelSpec, family: ModuleType, checkpoint: Checkpoint) -> Match:
+    """Finds every tensor of `family` in the file and compares its shape with the spec's; headers only."""
     declared: dict[str, Stored] = family.TENSORS
     wanted = {
         name.replace("{i}", str(i)): (stored, part.stored_layer(i), part.sizes())
@@ -129,12 +146,14 @@ def bind(spec: ModelSpec, family: ModuleType, checkpoint: Checkpoint, dtype: DTy
         if (part := _stack(spec, name)) is not None and _holds(part, stored.when)
         for i in (range(stored.skip_first, part.n_layers) if "{i}" in name else (0,))
     }
-    prefix = _prefix(family.PREFIXES, [s.names for s in declared.values()], checkpoint)
+    inside = tuple(i + p for i in spec.inside for p in family.PREFIXES)
+    prefix = _prefix((*family.PREFIXES, *inside), [s.names for s in declared.values()], checkpoint)
     bound: dict[str, Bound] = {}
     missing: list[str] = []
     misshapen: list[str] = []
     for name, (stored, i, sizes) in wanted.items():
-        spellings = [_tensors(n, prefix, i, sizes[stored.shape[0]]) for n in stored.names]
+        nested = [f"/{outer}{n[1:]}" for n in stored.names if n.startswith("/") for outer in spec.inside]
+        spellings = [_tensors(n, prefix, i, sizes[stored.shape[0]]) for n in (*stored.names, *nested)]
         tensors = next((s for s in spellings if s[0] in checkpoint.tensors), None)
         if tensors is None:
             if not stored.optional:
@@ -144,9 +163,7 @@ def bind(spec: ModelSpec, family: ModuleType, checkpoint: Checkpoint, dtype: DTy
         lacking = [t for t in tensors if t not in checkpoint.tensors]
         wrong = [t for t in tensors if t not in lacking and checkpoint.tensors[t].shape != want]
         missing += lacking
-        misshapen += [
-            f"{quote(t)} has shape {_x(checkpoint.tensors[t].shape)} instead of {_x(want)}" for t in wrong
-        ]
+        misshapen += [f"{quote(t)} has shape {_x(checkpoint.tensors[t].shape)} instead of {_x(want)}" for t in wrong]
         if not lacking and not wrong:
             stack = tensors if "{n}" in stored.names[0] else ()
             bound[name] = Bound(tensor=tensors[0], layout=stored.layout, cut=cut, groups=groups, stack=stack)
@@ -155,9 +172,7 @@ def bind(spec: ModelSpec, family: ModuleType, checkpoint: Checkpoint, dtype: DTy
     roots = _roots(declared.values(), prefix)
     rest = [t for t in checkpoint.tensors if t not in used and not any(fnmatchcase(t, p) for p in ignored)]
     unexpected = [t for t in rest if t.startswith(roots)] if not misshapen else []
-    if missing or misshapen or unexpected:
-        raise _refusal(checkpoint, missing, misshapen, unexpected, rest)
-    return Weights(checkpoint, bound, rest, dtype)
+    return Match(bound=bound, missing=missing, misshapen=misshapen, unexpected=unexpected, unused=rest)
 
 
 def _stack(spec: ModelSpec, name: str) -> ModelSpec | None:
@@ -220,25 +235,25 @@ def _roots(declared: Iterable[Stored], prefix: str) -> tuple[str, ...]:
     return tuple(roots)
 
 
-def _refusal(
-    checkpoint: Checkpoint, missing: list[str], misshapen: list[str], unexpected: list[str], rest: list[str]
-) -> CheckpointError:
+def refusal(checkpoint: Checkpoint, found: Match) -> CheckpointError:
+    """The error that names all that does not fit."""
     from difflib import get_close_matches
 
-    def some(what: list[str]) -> str:
+    def some(what: Sequence[str]) -> str:
         return ", ".join(what[:4]) + (f" and {len(what) - 4} more" if len(what) > 4 else "")
 
     lines = []
-    if missing:
-        near = get_close_matches(missing[0], rest, 1, 0.6)
+    if found.missing:
+        near = get_close_matches(found.missing[0], found.unused, 1, 0.6)
         closest = f" (closest in the file: {quote(near[0])})" if near else ""
-        lines.append(f"{len(missing)} missing: {some(missing)}{closest}")
-    if misshapen:
-        lines.append(f"{len(misshapen)} misshapen: {some(misshapen)}")
-    if unexpected:
-        lines.append(f"{len(unexpected)} unexpected: {some([quote(u) for u in unexpected])}")
+        lines.append(f"{len(found.missing)} missing: {some(found.missing)}{closest}")
+    if found.misshapen:
+        lines.append(f"{len(found.misshapen)} misshapen: {some(found.misshapen)}")
+    if found.unexpected:
+        lines.append(f"{len(found.unexpected)} unexpected: {some([quote(u) for u in found.unexpected])}")
+    config = "its own metadata" if checkpoint.format == "gguf" else "config.json"
     return CheckpointError(
-        f"{quote(str(checkpoint.path))}: the tensors do not fit config.json: " + "; ".join(lines),
+        f"{quote(str(checkpoint.path))}: the tensors do not fit {config}: " + "; ".join(lines),
         "config and weights must come from the same checkpoint; an incomplete download looks like this too",
     )
 

@@ -42,12 +42,16 @@ def compare(model: Model, case: str) -> None:
                 assert_close(found[name], want, 1e-4 * scale, f"{case} {name}")
 
 
+CANCELLED = ("attention.self.pos_key_proj.bias",)  # DeBERTa's: adds the same to all keys of a row, which softmax undoes
+
+
 def bound_tensors() -> list[tuple[str, str]]:
     """Every tensor that each case's model binds."""
     pairs = []
     for case in CASES:
         weights = attn_cli.load(HERE / case).weights
-        pairs += [(case, tensor) for tensor in sorted({b.tensor for b in weights.bound.values()})]
+        bound = sorted({b.tensor for b in weights.bound.values()})
+        pairs += [(case, tensor) for tensor in bound if not tensor.endswith(CANCELLED)]
     return pairs
 
 

@@ -209,9 +209,10 @@ def test_the_seed_means_these_numbers_everywhere() -> None:
 @pytest.mark.parametrize("options", [(), ("--n-layers", "2", "--positions", "rotary", "--causal", "--seed", "9")])
 def test_save_then_show_is_the_same_bit_for_bit(tmp_path: Path, suffix: str, options: tuple[str, ...]) -> None:
     file = tmp_path / f"r{suffix}"
-    assert run("save", *options, "-o", str(file)).returncode == 0
+    assert run("save", "--random", *options, "-o", str(file)).returncode == 0
     saved, direct = (
-        json.loads(run("show", "the cat sat on it", "--json", *o).stdout) for o in (("-w", str(file)), options)
+        json.loads(run("show", "the cat sat on it", "--json", *o).stdout)
+        for o in (("-w", str(file)), ("--random", *options))
     )
     assert saved["heads"] == direct["heads"]
     assert saved["model"]["weights"] == "random"
@@ -228,7 +229,7 @@ def test_random_shapes_that_cannot_be() -> None:
         (("--n-layers", "0"), "out of range"),
         (("--seed", "-1"), "out of range"),
     ):
-        done = run("show", "x", *options)
+        done = run("show", "x", "--random", *options)
         assert done.returncode == 2, options
         assert says.encode() in done.stderr
 

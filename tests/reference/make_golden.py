@@ -8,7 +8,8 @@ Needs torch, transformers and tokenizers; the versions are written down in each 
 config.json, model.safetensors, tokenizer.json, reference.json (text, text_pair, kind, notes) and reference.npz: `attention`
 (layers, heads, n, n), `q k v` (layers, heads, n, d_head; after rotary and q/k norms, before the scale), `hidden_states`
 (layers + 1, n, d_model; the last one after the final norm), `last_block_output`, `logits` of the last position. Those of an
-encoder-decoder are called encoder_, decoder_ and cross_, `text_pair` is what its decoder reads; of an encoder, a second sentence.
+encoder-decoder are called encoder_, decoder_ and cross_, `text_pair` is what its decoder reads; of an encoder, a second
+sentence.
 """
 
 from __future__ import annotations
@@ -145,6 +146,23 @@ CASES: dict[str, Case] = {
     "olmo": decoder("Olmo", clip_qkv=1.0),
     "olmo2": decoder("Olmo2"),
     "smollm3": decoder("SmolLM3", no_rope_layers=[1, 0]),
+    "codegen": gpt("CodeGen", n_embd=16, n_layer=2, n_head=4, rotary_dim=2, n_positions=32),
+    "openai_gpt": Case("OpenAIGPTLMHeadModel", {**SMALL, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 32}, TEXT),
+    "granitemoe": decoder("GraniteMoe", num_local_experts=3, embedding_multiplier=3.0, residual_multiplier=0.3),
+    "olmo3": decoder("Olmo3", sliding_window=4, layer_types=SLIDING),
+    "olmoe": decoder("Olmoe", num_experts=3, num_experts_per_tok=2),
+    "ministral": decoder("Ministral", head_dim=4, sliding_window=4, layer_types=SLIDING),
+    "gpt_bigcode": gpt("GPTBigCode", n_embd=16, n_layer=2, n_head=4, n_positions=32),
+    "nemotron": decoder("Nemotron", head_dim=8),
+    "arcee": decoder("Arcee"),
+    "seed_oss": decoder("SeedOss", head_dim=6),
+    "helium": decoder("Helium", head_dim=4),
+    "glm": decoder("Glm", head_dim=8),
+    "glm4": decoder("Glm4", head_dim=8),
+    "persimmon": gpt(
+        "Persimmon", hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=32,
+    ),
     "granite": decoder(
         "Granite", embedding_multiplier=3.0, residual_multiplier=0.3, attention_multiplier=0.2, logits_scaling=4.0
     ),
@@ -157,6 +175,11 @@ CASES: dict[str, Case] = {
     "albert": encoder("AlbertModel", num_hidden_layers=3, num_hidden_groups=2, embedding_size=12),
     "electra": encoder("ElectraModel", embedding_size=12),
     "mpnet": encoder("MPNetModel"),
+    "megatron_bert": encoder("MegatronBertModel"),
+    "roberta_prelayernorm": encoder("RobertaPreLayerNormModel", type_vocab_size=1),
+    "xlm_roberta_xl": encoder("XLMRobertaXLModel"),
+    "ernie": encoder("ErnieModel"),
+    "rembert": encoder("RemBertModel", input_embedding_size=12),
     "deberta_v2": encoder("DebertaV2Model", **DEBERTA),
     "deberta_v2_conv": encoder(
         "DebertaV2Model", **{**DEBERTA, "share_att_key": False, "norm_rel_ebd": "none"}, conv_kernel_size=3,
@@ -167,6 +190,11 @@ CASES: dict[str, Case] = {
     "mt5": seq2seq("MT5", **T5, feed_forward_proj="gated-gelu"),
     "bart": seq2seq("Bart", **BART),
     "mbart": seq2seq("MBart", **BART, scale_embedding=True),
+    "umt5": seq2seq("UMT5", **T5),
+    "plbart": seq2seq("PLBart", **BART),
+    "blenderbot": seq2seq("Blenderbot", **BART),
+    "m2m_100": seq2seq("M2M100", **BART, text=f"{TEXT} <unk> {TEXT}", notes="Token 0, which fills up, has no place."),
+    "pegasus": seq2seq("Pegasus", **BART, scale_embedding=True),
     "marian": Case(
         "MarianMTModel", {**SMALL, **BART, "decoder_start_token_id": 0, "scale_embedding": True}, pair=PAIR
     ),
@@ -187,7 +215,7 @@ WIDE = {
     "max_position_embeddings": 256,
 }  # fmt: skip
 """Of encoders: three heads of twelve."""
-T5_ODD = {"d_model": 30, "d_kv": 10, "d_ff": 20, "num_layers": 3, "num_decoder_layers": 5, "num_heads": 5}
+T5_ODD = {"d_model": 30, "d_kv": 4, "d_ff": 20, "num_layers": 3, "num_decoder_layers": 5, "num_heads": 5}
 BART_ODD = {
     "d_model": 36, "encoder_layers": 3, "decoder_layers": 5, "encoder_attention_heads": 6, "decoder_attention_heads": 3,
     "encoder_ffn_dim": 20, "decoder_ffn_dim": 28, "max_position_embeddings": 40,
@@ -284,8 +312,9 @@ VARIANTS: dict[str, Case] = {
         **LONGROPE, "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 4.0, 5.0], "original_max_position_embeddings": 40,
     }),
     "gpt_oss_odd": decoder(
-        "GptOss", **{**ODD, "hidden_size": 40, "intermediate_size": 16}, head_dim=8, num_local_experts=4, num_experts_per_tok=3, sliding_window=3, swiglu_limit=0.5,
-        swiglu_alpha=1.2, attention_bias=False, rope_parameters=YARN,
+        "GptOss", **{**ODD, "hidden_size": 40, "intermediate_size": 16}, head_dim=8, num_local_experts=4,
+        num_experts_per_tok=3, sliding_window=3, swiglu_limit=0.5, swiglu_alpha=1.2, attention_bias=False,
+        rope_parameters=YARN,
     ),
     "starcoder2_bare": decoder("Starcoder2", **ODD, use_bias=False, norm_epsilon=0.01),
     "starcoder2_grouped": decoder("Starcoder2", **GROUPED, sliding_window=3, tie_word_embeddings=False),
@@ -300,6 +329,26 @@ VARIANTS: dict[str, Case] = {
         "SmolLM3", **GROUPED, no_rope_layer_interval=2, use_sliding_window=True, sliding_window=4, attention_bias=True,
         mlp_bias=True,
     ),
+    "codegen_8": gpt("CodeGen", n_embd=48, n_layer=3, n_head=8, rotary_dim=4, n_inner=20, text=LONG),
+    "granitemoe_bias": decoder("GraniteMoe", **GROUPED, attention_bias=True, num_local_experts=4, num_experts_per_tok=3),
+    "olmo3_scaled": decoder(
+        "Olmo3", **GROUPED, sliding_window=3, attention_bias=True, rope_parameters={
+            "full_attention": YARN, "sliding_attention": {"rope_type": "default", "rope_theta": 50.0},
+        },
+    ),
+    "olmoe_norm": decoder("Olmoe", **GROUPED, num_experts=4, num_experts_per_tok=3, norm_topk_prob=True),
+    "ministral_whole": decoder("Ministral", **ODD, head_dim=8, sliding_window=3),
+    "gpt_bigcode_heads": gpt("GPTBigCode", n_embd=30, n_layer=3, n_head=5, n_inner=20, multi_query=False, text=LONG),
+    "nemotron_bias": decoder("Nemotron", **GROUPED, attention_bias=True, mlp_bias=True, partial_rotary_factor=0.7),
+    "arcee_bias": decoder("Arcee", **ODD, attention_bias=True, mlp_bias=True, rope_parameters=YARN),
+    "seed_oss_out": decoder("SeedOss", **GROUPED, head_dim=4, attention_out_bias=True, mlp_bias=True),
+    "helium_bias": decoder("Helium", **GROUPED, head_dim=6, attention_bias=True, mlp_bias=True),
+    "glm_plain": decoder("Glm", **GROUPED, head_dim=10, attention_bias=False, partial_rotary_factor=0.4),
+    "glm4_grouped": decoder("Glm4", **GROUPED, head_dim=12),
+    "persimmon_plain": gpt(
+        "Persimmon", hidden_size=36, intermediate_size=20, num_hidden_layers=3, num_attention_heads=3, qk_layernorm=False,
+        hidden_act="gelu", text=LONG,
+    ),
     "granite_bias": decoder(
         "Granite", **GROUPED, attention_bias=True, mlp_bias=True, tie_word_embeddings=True, embedding_multiplier=12,
         attention_multiplier=0.5, logits_scaling=8, residual_multiplier=0.22,
@@ -307,6 +356,12 @@ VARIANTS: dict[str, Case] = {
     "bert_gelu_new": encoder("BertForMaskedLM", **WIDE, hidden_act="gelu_new", layer_norm_eps=0.01),
     "roberta_relu": encoder("RobertaForMaskedLM", **WIDE, type_vocab_size=2, hidden_act="relu"),
     "xlm_roberta": encoder("XLMRobertaModel", **WIDE, type_vocab_size=1),
+    "data2vec_text": encoder("Data2VecTextForMaskedLM", **WIDE, type_vocab_size=1),
+    "megatron_bert_mlm": encoder("MegatronBertForMaskedLM", **WIDE),
+    "xlm_roberta_xl_mlm": encoder("XLMRobertaXLForMaskedLM", **WIDE),
+    "roberta_prelayernorm_mlm": encoder("RobertaPreLayerNormForMaskedLM", **WIDE, type_vocab_size=1),
+    "ernie_mlm": encoder("ErnieForMaskedLM", **WIDE),
+    "rembert_mlm": encoder("RemBertForMaskedLM", **WIDE, input_embedding_size=20, output_embedding_size=10),
     "camembert": encoder("CamembertForMaskedLM", **WIDE, type_vocab_size=1),
     "albert_groups": encoder("AlbertModel", **{**WIDE, "num_hidden_layers": 5}, num_hidden_groups=2, embedding_size=20),
     "albert_own": encoder("AlbertForMaskedLM", **WIDE, num_hidden_groups=3, embedding_size=36),
@@ -341,6 +396,15 @@ VARIANTS: dict[str, Case] = {
     "t5_silu": seq2seq("T5", **T5_ODD, feed_forward_proj="gated-silu", text=LONG, pair=f"{LONG} {LONG} {LONG}"),
     "bart_scaled": seq2seq("Bart", **BART_ODD, scale_embedding=True, activation_function="relu", text=LONG),
     "mbart_plain": seq2seq("MBart", **BART_ODD, activation_function="relu", text=LONG),
+    "marian_apart": Case(
+        "MarianMTModel",
+        {
+            **SMALL, **BART_ODD, "decoder_start_token_id": 0, "share_encoder_decoder_embeddings": False,
+            "decoder_vocab_size": len(WORDS) + 3, "tie_word_embeddings": False,
+        },
+        LONG,
+        pair=PAIR,
+    ),
     "marian_odd": Case("MarianMTModel", {**SMALL, **BART_ODD, "decoder_start_token_id": 0}, LONG, pair=PAIR),
 }  # fmt: skip
 
@@ -400,10 +464,12 @@ def listening(model: torch.nn.Module) -> Iterator[list[tuple[torch.Tensor, torch
                     tuple(t.unflatten(-1, (heads, -1)).transpose(0, 1) for t in y[0].clamp(-clip, clip).chunk(3, -1))
                 )
             )
-    elif kind in ("mpnet", "deberta-v2"):
+    elif kind in ("mpnet", "deberta-v2", "megatron-bert", "rembert"):
         _listen_to_projections(model, heard)
     elif kind == "gpt_neo":
         wrap(module.GPTNeoSelfAttention, "_attn", lambda args, result: tuple(t[0] for t in args[1:4]))
+    elif kind == "openai-gpt":  # its keys come turned on their side
+        wrap(module.Attention, "_attn", lambda args, _: (args[1][0], args[2][0].transpose(-1, -2), args[3][0]))
     else:
         wrap(module, "eager_attention_forward", lambda args, result: tuple(t[0] for t in args[1:4]))
     try:
@@ -411,6 +477,9 @@ def listening(model: torch.nn.Module) -> Iterator[list[tuple[torch.Tensor, torch
     finally:
         for owner, name, inner in undo:
             setattr(owner, name, inner)
+
+
+PROJECTIONS = ("q", "k", "v", "query", "key", "value", "query_proj", "key_proj", "value_proj")
 
 
 def _listen_to_projections(model: torch.nn.Module, heard: list[tuple[torch.Tensor, ...]]) -> None:
@@ -426,14 +495,14 @@ def _listen_to_projections(model: torch.nn.Module, heard: list[tuple[torch.Tenso
                 found.clear()
 
     for path, module in model.named_modules():
-        if path.rsplit(".", 1)[-1] in ("q", "k", "v", "query_proj", "key_proj", "value_proj"):
+        if path.rsplit(".", 1)[-1] in PROJECTIONS:
             module.register_forward_hook(take)
 
 
 def encoder_arrays(model: torch.nn.Module, encoded: tokenizers.Encoding) -> dict[str, np.ndarray]:
     """What an encoder computes of a text or a pair; token types are given where the model has them of its own."""
     typed = getattr(model.config, "type_vocab_size", 0) > 0 and "roberta" not in model.config.model_type
-    typed = typed and model.config.model_type != "camembert"
+    typed = typed and model.config.model_type not in ("camembert", "data2vec-text")
     types = {"token_type_ids": torch.tensor([encoded.type_ids])} if typed else {}
     with torch.no_grad(), listening(model) as heard:
         ids = torch.tensor([encoded.ids])
@@ -445,7 +514,11 @@ def encoder_arrays(model: torch.nn.Module, encoded: tokenizers.Encoding) -> dict
 
 def seq2seq_arrays(model: torch.nn.Module, ids: list[int], labels: list[int]) -> dict[str, np.ndarray]:
     """What an encoder-decoder computes of a text and a target."""
-    shifted = model.prepare_decoder_input_ids_from_labels(torch.tensor([labels]))
+    shift = getattr(model, "prepare_decoder_input_ids_from_labels", None)
+    if shift is None:  # then the module has it
+        module, config = sys.modules[type(model).__module__], model.config
+        shift = lambda y: module.shift_tokens_right(y, config.pad_token_id, config.decoder_start_token_id)  # noqa: E731
+    shifted = shift(torch.tensor([labels]))
     with torch.no_grad(), listening(model) as heard:
         out = model(
             input_ids=torch.tensor([ids]), decoder_input_ids=shifted, output_attentions=True, output_hidden_states=True,
@@ -469,7 +542,9 @@ def seq2seq_arrays(model: torch.nn.Module, ids: list[int], labels: list[int]) ->
 
 
 def _stored(found: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
-    return {name: array.numpy().astype(np.int64 if name.endswith("ids") else np.float32) for name, array in found.items()}
+    return {
+        name: array.numpy().astype(np.int64 if name.endswith("ids") else np.float32) for name, array in found.items()
+    }
 
 
 def blocks(model: torch.nn.Module) -> torch.nn.ModuleList:
@@ -488,7 +563,9 @@ def _normed(model: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
 def arrays(model: torch.nn.Module, ids: list[int]) -> dict[str, np.ndarray]:
     """What a decoder computes of a text."""
     ends: list[torch.Tensor] = []
-    hook = blocks(model)[-1].register_forward_hook(lambda _, __, y: ends.append(y[0] if isinstance(y, tuple) else y))
+    hook = blocks(model)[-1].register_forward_hook(
+        lambda _, __, y: ends.append(y[0] if isinstance(y, tuple | list) else y)
+    )
     with torch.no_grad(), listening(model) as heard:
         out = model(input_ids=torch.tensor([ids]), output_attentions=True, output_hidden_states=True, use_cache=False)
     hook.remove()

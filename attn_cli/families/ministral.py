@@ -1,0 +1,21 @@
+"""Ministral: Mistral in which each layer says whether it has a window."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from attn_cli.families import llama
+from attn_cli.families._parts import windows
+from attn_cli.families.llama import IGNORED, PREFIXES, TENSORS
+from attn_cli.spec import ConfigReader, ModelSpec
+
+__all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
+
+SOURCES = ("Jiang et al. 2023, arXiv 2310.06825, section 2", "Hugging Face transformers, models/ministral")
+
+
+def spec(cfg: ConfigReader) -> ModelSpec:
+    """The spec of a Ministral config; defaults are those of MinistralConfig."""
+    cfg.assume(intermediate_size=14336, num_key_value_heads=8, max_position_embeddings=131072, sliding_window=4096)
+    base, window = llama.spec(cfg, "ministral"), cfg.optional_size("sliding_window")
+    return replace(base, windows=windows(cfg, base.n_layers, window, (True,) * base.n_layers))
