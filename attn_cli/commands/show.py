@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from attn_cli.collect.focus import Focus
 from attn_cli.collect.matrix import Matrix
 from attn_cli.collect.top import Top as TopKeys
+from attn_cli.commands import _measures
 from attn_cli.errors import UsageError
 from attn_cli.model import views
+from attn_cli.model.folds import FOLDED
 from attn_cli.report import Axis, Head, Note, Positions, Report, Token, Top
 from attn_cli.select import parse_heads, parse_tokens
 
@@ -40,6 +43,9 @@ class Request:
     key: str | None = None
     top: int = 5
     words: bool = False
+    merge: str | None = None  # spans that stand as one token
+    measure: str = "attn"  # attn norm rollout flow
+    folding: _measures.Folding | None = None  # mean or largest over heads, layers
     hide_special: bool = False
     renormalise: bool = False
     literal: bool = False
@@ -58,6 +64,9 @@ def show(
 ) -> Report:
     """Runs one text and reports the chosen heads; `number` is the text's place among several."""
     tokens = model.encode(text, request.pair, request.target, added=request.added, literal=request.literal)
+    if request.measure == "flow" and request.query is None:
+        raise UsageError("--measure flow is worked out row by row and takes long", "name a row: --query it")
+    _measures.check_merge(tokens, request.merge)
     plans = _plans(model, tokens, request)
     selections, ranked = _choose(model, tokens, request, plans)
     heads = _heads(model, tokens, selections, request, plans, progress, number)
@@ -68,15 +77,16 @@ def show(
         pair=tokens.pair,
         target=request.target,
         model=describe(model),
-        title=model.source,
-        merge="words" if request.words else "pieces",
+        title=model.title,
+        measure=_measures.describe(request.measure, request.folding),
+        merge=_measures.merge_name(request),
         hidden=tuple(i for i, s in enumerate(tokens.special) if s) if request.hide_special else (),
         renormalised=request.renormalise,
         tokens=token_list(tokens),
         target_tokens=None if tokens.target is None else token_list(tokens.target),
         heads=heads if request.as_computed else list(heads),
         view=next(iter(plans.values())).view,
-        shown=_shown(model, selections, ranked),
+        shown=_shown(model, selections, request, ranked),
         notes=tuple(notes(model, tokens, request, plans)),
     )
 
@@ -118,13 +128,9 @@ def _plans(model: Model, tokens: Tokens, request: Request) -> Mapping[str, _Plan
     return plans
 
 
-def _groups(tokens: Tokens, request: Request) -> views.Groups:
-    return views.word_groups(tokens) if request.words else [(i,) for i in range(len(tokens))]
-
-
 def _chosen(tokens: Tokens, request: Request, address: str | None, option: str) -> list[int]:
     """The rows or columns that an address names among the viewed tokens."""
-    groups = _groups(tokens, request)
+    groups = _measures.groups(tokens, request)
     viewed = views.merged(tokens, groups)
     hidden = {i for i, s in enumerate(viewed.special) if s} if request.hide_special else set()
     of = {p: i for i, g in enumerate(groups) for p in g}
@@ -152,7 +158,7 @@ def _plan(rows: Tokens, columns: Tokens, request: Request) -> _Plan:
     if not request.everything and len(queries) > FEW_TOKENS:
         left_out = len(queries) - FEW_TOKENS
         queries = queries[:FEW_TOKENS]
-    groups, key_groups = _groups(rows, request), _groups(columns, request)
+    groups, key_groups = _measures.groups(rows, request), _measures.groups(columns, request)
     return _Plan(
         groups=groups,
         viewed=views.merged(rows, groups),
@@ -168,10 +174,12 @@ def _plan(rows: Tokens, columns: Tokens, request: Request) -> _Plan:
 def _choose(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _Plan]) -> tuple[Selections, bool]:
     """The heads to show, and whether they were chosen by their numbers."""
     specs = {kind: model.kinds[kind] for kind in plans}
+    if request.measure in _measures.WITHOUT_HEADS:
+        return _measures.whole_layers(model, tuple(plans), request), False
     if request.layer is not None or request.head is not None:
-        return _addressed(specs, request), False
+        return addressed(specs, request), False
     every = model.selections(None)
-    if request.everything or sum(s.n_layers * s.n_heads for s in specs.values()) <= FEW_HEADS:
+    if request.everything or request.folding or sum(s.n_layers * s.n_heads for s in specs.values()) <= FEW_HEADS:
         return {kind: every[kind] for kind in specs}, False
     layers = {k: s.n_layers - 1 if s.show_layer is None else s.show_layer for k, s in specs.items()}
     selections = {kind: {layer: tuple(range(specs[kind].n_heads))} for kind, layer in layers.items()}
@@ -188,7 +196,7 @@ def _choose(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, 
     }, True
 
 
-def _addressed(specs: Mapping[str, ModelSpec], request: Request) -> Selections:
+def addressed(specs: Mapping[str, ModelSpec], request: Request) -> Selections:
     """The heads that --layer and --head name, of each kind that has them."""
     found, lacking = {}, None
     for kind, spec in specs.items():
@@ -212,9 +220,10 @@ def _heads(
 ) -> Iterator[Head]:
     """The chosen heads, layer by layer as they are computed."""
     total = sum(len(s) for s in selections.values())
-    stream = _by_layer(model.blocks(tokens, selections))
+    wanted = {kind: [p for q in plan.queries for p in plan.groups[q]] for kind, plan in plans.items()}
+    stream = _by_layer(_measures.stream(model, tokens, selections, request, wanted))
     for kind, blocks in progress(stream, total):
-        for head in _layer(blocks, model, request, plans[kind]):
+        for head in _layer(blocks, model, request, plans[kind], selections):
             yield replace(head, text=number) if number else head
 
 
@@ -225,14 +234,15 @@ def _by_layer(blocks: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
         yield kind, group
 
 
-def _layer(blocks: Iterable[Block], model: Model, request: Request, plan: _Plan) -> list[Head]:
+def _layer(
+    blocks: Iterable[Block], model: Model, request: Request, plan: _Plan, selections: Selections
+) -> list[Head]:
     """One layer's heads out of its blocks."""
-    viewed = views.merge(blocks, plan.groups, plan.key_groups) if request.words else blocks
     wants_matrix = request.matrices and (request.everything or plan.view != "top")
     matrix, top = Matrix(plan.queries, plan.keys), TopKeys(plan.queries, plan.keys, request.top)
     held = Held(plan.queries, plan.keys) if request.hide_special or request.renormalise else None
     seen: dict[tuple[str, int, int], None] = {}
-    for block in viewed:
+    for block in blocks:
         if wants_matrix:
             matrix.add(block)
         top.add(block)
@@ -245,8 +255,9 @@ def _layer(blocks: Iterable[Block], model: Model, request: Request, plan: _Plan)
         kind, layer, number = address
         head = Head(
             kind=kind,
-            layer=layer,
-            head=number,
+            layer=None if layer == FOLDED else layer,
+            head=None if number == FOLDED else number,
+            folded=_measures.folded_name(request, selections[kind], layer, number),
             queries=rows,
             keys=columns,
             attn=matrix.attn[address] if wants_matrix else None,
@@ -377,10 +388,32 @@ def describe(model: Model) -> Mapping[str, Any]:
     }
 
 
+def unknown_words(model: Model, tokens: Tokens) -> float:
+    """The share of a text's words that a model of small vocabulary was not made for; 0 for every other model."""
+    known = model.known_words
+    if known is None or tokens.text is None:
+        return 0.0
+    words = re.findall(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*", f"{tokens.text} {tokens.pair or ''}".casefold())
+    letters = frozenset("".join(known))
+    strange = [w for w in words if w not in known and not (_unspaced(w) and letters.issuperset(w))]
+    return len(strange) / len(words) if words else 0.0
+
+
+def _unspaced(word: str) -> bool:
+    """Chinese is written without spaces: what looks like a word is a clause, to be judged by its characters."""
+    return all("\u3400" <= c <= "\u9fff" for c in word)
+
+
 def notes(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _Plan]) -> Iterator[Note]:
     """What the reader should know before believing the picture."""
     for line in model.provenance.notes:
         yield Note(text=line, kind="warning")
+    strange = unknown_words(model, tokens)
+    if strange > 0.3:
+        yield Note(
+            text=f"{strange:.0%} of these words are none that this small model learned, so what it shows of them means little; "
+            "a large one: -m MODEL, see attn-cli models"
+        )
     for key in model.spec.ignored_keys:
         yield Note(text=f"config key {key} ignored on request: the numbers may be wrong", kind="warning")
     n_ctx = model.spec.n_ctx
@@ -406,8 +439,10 @@ def notes(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _P
         )
 
 
-def _shown(model: Model, selections: Selections, ranked: bool) -> str:
+def _shown(model: Model, selections: Selections, request: Request, ranked: bool) -> str:
     """Which heads of how many, and how to see the others."""
+    if request.measure in _measures.WITHOUT_HEADS or request.folding is not None:
+        return ""  # their names say it
     if len(selections) == 1 and len(model.kinds) == 1:
         return _shown_of(model.spec, next(iter(selections.values())), ranked)
     parts = []

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from attn_cli.checkpoint._folder import Source, open_source
+from attn_cli.checkpoint._sources import find
 from attn_cli.errors import CheckpointError, UsageError, quote
 from attn_cli.families import read_config
 from attn_cli.model import Model, Provenance
@@ -20,9 +21,11 @@ from attn_cli.tokens import Tokenizer, open_tokenizer, open_tokenizer_file
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
+    from attn_cli.checkpoint.gguf import Gguf
     from attn_cli.model.bare import Bare, Positions
 
 
+DEFAULT = "tiny"  # what runs when no model is named
 DATA = Path(__file__).parents[1] / "data"
 
 
@@ -43,29 +46,36 @@ class Shape:
 
 
 def load(
-    source: str | Path,
+    source: str | Path | None,
     *,
     dtype: DTypeLike | None = np.float32,
     tokenizer: str | Path | None = None,
     ignore_keys: tuple[str, ...] = (),
     shape: Shape | None = None,
+    download: bool = False,
 ) -> Model:
-    """The model in a folder or file; errors are AttnError with an exit code and a hint.
+    """The model that a source names (checkpoint/_sources.py says how); errors are AttnError with an exit code and a hint.
+
+    None is the model that comes with the package, whatever has its name in the folder one stands in.
 
     `dtype` None is float32 for a whole model and float64 for bare attention, which is small and is checked by hand.
-    `shape` says what a file of bare attention weights may leave open; a whole model takes none of it.
+    `shape` says what a file of bare attention weights may leave open; a whole model takes none of it. `download` fetches
+    what is not in the hub's cache.
     """
-    opened = open_source(Path(source))
+    path = DATA / DEFAULT if source is None else find(source, download=download) if isinstance(source, str) else source
+    opened, source = open_source(path), DEFAULT if source is None else source
     shape = shape or Shape()
     named = None if tokenizer is None else open_tokenizer_file(Path(tokenizer))
-    if opened.config is None:
+    if opened.config is None and opened.weights.format != "gguf":
         return _bare_file(opened, str(source), named, shape, dtype or np.float64)
     if shape.given():
         raise UsageError(
             f"{', '.join(shape.given())}: {quote(str(source))} is a whole model, its config says its shape",
             "leave the shape options out, or leave out --model for random weights",
         )
-    return _whole(opened, opened.config, str(source), named, ignore_keys, dtype or np.float32)
+    if opened.weights.format == "gguf":
+        return _gguf(opened, str(source), named, ignore_keys, dtype or np.float32)
+    return _whole(opened, opened.config or {}, str(source), named, ignore_keys, dtype or np.float32)
 
 
 def random_model(
@@ -107,7 +117,38 @@ def _whole(
     family, spec = read_config(config, where=quote(where), ignore=ignore_keys)
     weights = bind(spec, family, opened.weights, np.dtype(dtype))
     found = tokenizer or open_tokenizer(opened.tokenizer_files, model_type=str(config.get("model_type")))
-    return Model(spec, weights, found, Provenance(source=name, notes=(*opened.notes, *spec.notes)))
+    model = Model(spec, weights, found, Provenance(source=name, notes=(*opened.notes, *spec.notes)))
+    model.config, model.tokenizer_files = config, {} if tokenizer else opened.tokenizer_files
+    if spec.description:
+        model.known_words = _known_words(opened.folder / "words.txt")
+    return model
+
+
+def _known_words(path: Path) -> frozenset[str] | None:
+    """The words that a model of small vocabulary was made for, one a line in a file beside it."""
+    try:
+        with path.open("rb") as file:
+            words = file.read(2**20).decode("utf-8", "replace").casefold().split()
+    except OSError:
+        return None
+    return frozenset(words) or None
+
+
+def _gguf(
+    opened: Source, name: str, tokenizer: Tokenizer | None, ignore_keys: tuple[str, ...], dtype: DTypeLike
+) -> Model:
+    """A GGUF file, which brings its config and its tokenizer along; those beside it are of other files."""
+    from attn_cli.model._gguf_tokens import read_tokenizer
+    from attn_cli.model.gguf import translate
+
+    source = cast("Gguf", opened.weights)
+    found = translate(source)
+    family, spec = read_config(found.config, where=quote(str(source.path)), ignore=ignore_keys)
+    weights = bind(replace(spec, **found.changes), family, found.weights, np.dtype(dtype))
+    tokens = tokenizer or read_tokenizer(source) or open_tokenizer(opened.tokenizer_files)
+    model = Model(replace(spec, **found.changes), weights, tokens, Provenance(source=name, notes=opened.notes))
+    model.config = found.config
+    return model
 
 
 def _bare_file(opened: Source, name: str, tokenizer: Tokenizer | None, shape: Shape, dtype: DTypeLike) -> Model:
