@@ -6,6 +6,7 @@ Ctrl-C all meet the same boundary, and no heavy module is imported for --help.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -20,11 +21,15 @@ from attn_cli.errors import AttnError, TextError, UsageError, one_line
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from attn_cli.commands.show import Request
     from attn_cli.model.load import Shape
 
 Job = Callable[[], None]
 T = TypeVar("T")
 
+SENTENCE = "The animal didn't cross the street because it was too tired."
+CHANGED = SENTENCE.replace("tired", "wide")
+FIND = f'attn-cli find "{SENTENCE}"'
 EXAMPLE = 'attn-cli show "The animal didn\'t cross the street because it was too tired."'
 INTERRUPTED = 130
 
@@ -59,6 +64,7 @@ def _app(
 def show(
     text: opt.Text = None,
     model: opt.ModelSource = None,
+    download: opt.Download = False,
     tokenizer: opt.TokenizerFile = None,
     ignore_key: opt.IgnoreKey = None,
     file: opt.File = None,
@@ -82,6 +88,10 @@ def show(
     key: opt.Key = None,
     top: opt.TopK = 5,
     words: opt.Words = False,
+    merge: opt.Merge = None,
+    measure: opt.MeasureOption = opt.Measure.attn,
+    mean: opt.MeanOver = None,
+    max: opt.MaxOver = None,
     hide_special: opt.HideSpecial = False,
     renormalise: opt.Renormalise = False,
     view: opt.ViewOption = None,
@@ -103,7 +113,8 @@ def show(
         if lines and name in streams.ONE_DOCUMENT:
             raise UsageError(f"--lines makes many texts, {name} holds one", "use --format jsonl")
         shape = _shape(n_layers, n_heads, d_model, positions, seed, causal)
-        source = _source(model, attn, random, shape, tokenizer, ignore_key)
+        source = _source(model, attn, random, shape, tokenizer, ignore_key, download=download)
+        from attn_cli.commands._measures import Folding
         from attn_cli.commands.show import Request, show
 
         request = Request(
@@ -116,6 +127,9 @@ def show(
             key=None if key is None else streams.argument(key, "--key"),
             top=top,
             words=words,
+            merge=None if merge is None else streams.argument(merge, "--merge"),
+            measure=measure.value,
+            folding=Folding.parse(mean, max),
             hide_special=hide_special,
             renormalise=renormalise,
             literal=literal,
@@ -133,9 +147,12 @@ def show(
     return job
 
 
-@app.command(epilog="Example: attn-cli save --n-heads 8 --seed 7 -o heads.npz, then attn-cli show -w heads.npz")
+@app.command(epilog="Example: attn-cli save -m model.gguf -o copy --dtype float16, then attn-cli show -m copy")
 def save(
     model: opt.ModelSource = None,
+    download: opt.Download = False,
+    tokenizer: opt.TokenizerFile = None,
+    ignore_key: opt.IgnoreKey = None,
     random: opt.Random = False,
     n_layers: opt.NLayers = None,
     n_heads: opt.NHeads = None,
@@ -143,26 +160,316 @@ def save(
     positions: opt.PositionsOption = None,
     seed: opt.Seed = None,
     causal: opt.Causal = False,
-    tokenizer: opt.TokenizerFile = None,
     output: opt.WeightsOutput = None,
+    dtype: opt.WeightsType = None,
+    force: opt.Force = False,
 ) -> Job:
-    """Save the weights in use, random or bare, to .npz or .safetensors; show -w FILE gives the same numbers again."""
+    """Save the weights in use as safetensors or npz: show -m gives the same numbers again.
+
+    Of a whole model, config and tokenizer go beside the weights: into the folder named, or into that of the file named,
+    where show -m FILE finds them. Random and bare weights are one file.
+    """
 
     def job() -> None:
         if output is None:
-            raise UsageError("no file named", "for example: attn-cli save -o heads.npz")
-        if output.suffix.lower() not in (".npz", ".safetensors"):
-            raise UsageError(f"--output {output}: weights are saved as .npz or .safetensors", "choose one of the two")
+            raise UsageError("no file or folder named", "for example: attn-cli save -m model.gguf -o copy")
+        path, form, whole = streams.weights_target(output)
         shape = _shape(n_layers, n_heads, d_model, positions, seed, causal)
-        source = _source(model, None, random, shape, tokenizer, None)
+        source = _source(model, None, random, shape, tokenizer, ignore_key, download=download)
+        if whole and source.bare is not None:
+            raise UsageError(f"--output {output} is a folder, random and bare weights are one file", "name it heads.npz")
         from attn_cli import registry
         from attn_cli.commands.save import save
 
-        arrays, meta = save(source)
-        with streams.replacing(output) as part:
-            registry.get("checkpoint", output.suffix.lower()[1:]).save(part, arrays, meta)
+        copy, writer = save(source, form, None if dtype is None else dtype.value), registry.get("checkpoint", form)
+        more = {"types": copy.types} if form == "safetensors" else {}
+        streams.save_files(path, whole, lambda p: writer.save(p, copy.arrays, copy.meta, **more), copy.beside, force=force)
 
     return job
+
+
+@app.command(epilog="Example: attn-cli families --json")
+def families(format: opt.Format = None, json: opt.Json = False, output: opt.Output = None) -> Job:
+    """List the model families that load, where each is described, and how near its numbers are to the reference."""
+
+    def job() -> None:
+        from attn_cli.commands.families import families
+
+        name = streams.choose_format(format, json, output)
+        streams.write_reports([families(version=_our_version())], name, output)
+
+    return job
+
+
+@app.command(epilog="Example: attn-cli weights model.gguf, or two of them to compare")
+def weights(
+    sources: opt.Sources,
+    tensors: opt.Tensors = False,
+    download: opt.Download = False,
+    ignore_key: opt.IgnoreKey = None,
+    format: opt.Format = None,
+    json: opt.Json = False,
+    output: opt.Output = None,
+) -> Job:
+    """Show what is inside weight files, from headers alone: sizes, types, parameters by part, tensors, what is missing."""
+
+    def job() -> None:
+        from attn_cli.checkpoint._sources import find
+        from attn_cli.commands.weights import weights
+        from attn_cli.model.inside import look
+
+        name = streams.choose_format(format, json, output)
+        named = [streams.argument(source, "SOURCE") for source in sources]
+        found = [look(find(source, download=download), source, tuple(ignore_key or ())) for source in named]
+        streams.write_reports([weights(found, tensors=tensors, version=_our_version())], name, output)
+
+    return job
+
+
+@app.command(epilog="Example: attn-cli models --json")
+def models(format: opt.Format = None, json: opt.Json = False, output: opt.Output = None) -> Job:
+    """List the models on this machine: bundled, in the hub's cache, of Ollama, LM Studio and installed packages."""
+
+    def job() -> None:
+        from attn_cli.commands.models import models
+
+        name = streams.choose_format(format, json, output)
+        streams.write_reports([models(version=_our_version())], name, output)
+
+    return job
+
+
+@app.command(epilog=f'Example: attn-cli heads "{SENTENCE}" --by previous_token, or attn-cli heads --repeat 50 -m models/gpt2')
+@opt.spread
+def heads(
+    inputs: opt.Inputs,
+    pick: opt.Pick,
+    written: opt.Written,
+    text: opt.Text = None,
+    lines: opt.Lines = False,
+    repeat: opt.Repeat = None,
+    by: opt.By = "role",
+    sort: opt.Sort = None,
+    reverse: opt.Reverse = False,
+    top: opt.TopHeads = 20,
+) -> Job:
+    """Say what kind of head each head is: a map of layers and heads, and a table of scores with their baselines.
+
+    Scores are means over the queries they apply to; a baseline is what equal weights under the same mask would score.
+    A role is named only where its score clears the baseline. With --lines means over all the texts.
+    """
+
+    def job() -> None:
+        from dataclasses import replace
+
+        from attn_cli.commands.heads import HeadsRequest, heads
+
+        if repeat is not None and (text is not None or inputs.file is not None):
+            raise UsageError("--repeat makes its own tokens", "leave out the text")
+        of_tokens = repeat is not None and inputs.model is not None  # then --seed draws those, not the weights
+        source, name, base = _asked(replace(inputs, seed=None) if of_tokens else inputs, pick, written, top)
+        asked = HeadsRequest(base=base, by=by, sort=sort, reverse=reverse, top=top, repeat=repeat, seed=inputs.seed or 0)
+        texts = [""] if repeat is not None else [t for _, t in _texts(source, text, inputs.file, lines, "heads")]
+        report = heads(source, texts, asked, progress, version=_our_version())
+        streams.write_reports([report], name, written.output)
+
+    return job
+
+
+@app.command(epilog=f"Example: {FIND} --query it --key animal")
+@opt.spread
+def find(
+    inputs: opt.Inputs,
+    pick: opt.Pick,
+    written: opt.Written,
+    text: opt.Text = None,
+    query: opt.Query = None,
+    key: opt.Key = None,
+    top: opt.TopHeads = 10,
+) -> Job:
+    """Rank all heads by how much one token looks at another: which head resolves "it"?
+
+    With --key alone: who looks at it. With --query alone: what it looks at most, head by head.
+    """
+
+    def job() -> None:
+        from dataclasses import replace
+
+        from attn_cli.commands.find import find
+
+        source, name, base = _asked(inputs, pick, written, top)
+        request = replace(
+            base,
+            query=None if query is None else streams.argument(query, "--query"),
+            key=None if key is None else streams.argument(key, "--key"),
+        )
+        ((_, whole),) = _texts(source, text, inputs.file, False, "find")
+        report = find(source, whole, request, progress, version=_our_version())
+        streams.write_reports([report], name, written.output)
+
+    return job
+
+
+@app.command(epilog=f'Example: attn-cli compare "{SENTENCE}" "{CHANGED}" --query it --key animal,street')
+@opt.spread
+def compare(
+    inputs: opt.Inputs,
+    pick: opt.Pick,
+    written: opt.Written,
+    text: opt.Text = None,
+    other: opt.OtherText = None,
+    other_model: opt.OtherModel = None,
+    other_head: opt.OtherHead = None,
+    query: opt.Query = None,
+    key: opt.Key = None,
+    top: opt.TopHeads = 10,
+) -> Job:
+    """Compare two sentences, two models or two heads: which heads changed, and where to.
+
+    Tokens are aligned, rows compared by Jensen-Shannon divergence, the most changed heads first. With --head the signed
+    difference of its weights is drawn as well.
+    """
+
+    def job() -> None:
+        from dataclasses import replace
+
+        from attn_cli.commands.compare import CompareRequest, compare
+
+        given = [o for o, v in (("OTHER", other), ("--other-model", other_model), ("--other-head", other_head)) if v]
+        if len(given) != 1:
+            what = "compare with what?" if not given else f"{' and '.join(given)}: one at a time"
+            raise UsageError(what, 'give a second sentence, --other-model PATH, or --head 3.1 --other-head 4.0')
+        source, name, base = _asked(inputs, pick, written, top)
+        base = replace(
+            base,
+            query=None if query is None else streams.argument(query, "--query"),
+            key=None if key is None else streams.argument(key, "--key"),
+        )
+        asked = CompareRequest(
+            base=base,
+            other_text=None if other is None else streams.argument(other, "OTHER"),
+            other_head=other_head,
+            everything=base.everything,
+        )
+        second = source
+        if other_model is not None:
+            shape = _shape(None, None, None, None, None, False)
+            second = _source(other_model, None, False, shape, inputs.tokenizer, inputs.ignore_key, download=inputs.download)
+        ((_, whole),) = _texts(source, text, inputs.file, False, "compare")
+        report = compare(source, second, whole, asked, progress, version=_our_version())
+        streams.write_reports([report], name, written.output)
+
+    return job
+
+
+def _asked(inputs: opt.Inputs, pick: opt.Pick, written: opt.Written, top: int) -> tuple[Any, str, Request]:
+    """What the shared options come to: the source, the format, and the request without the command's own."""
+    from attn_cli.commands._measures import Folding
+    from attn_cli.commands.show import Request
+
+    if top < 1:
+        raise UsageError(f"--top {top} is not a count of rows", "give 1 or more")
+    name = streams.choose_format(written.format, written.json, written.output)
+    shape = _shape(inputs.n_layers, inputs.n_heads, inputs.d_model, inputs.positions, inputs.seed, inputs.causal)
+    source = _source(
+        inputs.model, inputs.attn, inputs.random, shape, inputs.tokenizer, inputs.ignore_key, download=inputs.download
+    )
+    request = Request(
+        pair=None if inputs.pair is None else streams.argument(inputs.pair, "--pair"),
+        target=None if inputs.target is None else streams.argument(inputs.target, "--target"),
+        kind=None if inputs.kind is None else inputs.kind.value,
+        layer=pick.layer,
+        head=pick.head,
+        top=top,
+        words=pick.words,
+        hide_special=pick.hide_special,
+        merge=None if pick.merge is None else streams.argument(pick.merge, "--merge"),
+        measure=pick.measure.value,
+        folding=Folding.parse(pick.mean, pick.max),
+        literal=inputs.literal,
+        added=not inputs.no_added,
+        everything=name in streams.FOR_PROGRAMS,
+    )
+    return source, name, request
+
+
+@app.command(epilog=f"Example: {EXAMPLE.replace(' show ', ' explain ')} --query it")
+def explain(
+    text: opt.Text = None,
+    toy: opt.Toy = False,
+    file: opt.File = None,
+    pair: opt.Pair = None,
+    target: opt.Target = None,
+    literal: opt.Literal = False,
+    no_added: opt.NoAdded = False,
+    model: opt.ModelSource = None,
+    download: opt.Download = False,
+    tokenizer: opt.TokenizerFile = None,
+    ignore_key: opt.IgnoreKey = None,
+    random: opt.Random = False,
+    n_layers: opt.NLayers = None,
+    n_heads: opt.NHeads = None,
+    d_model: opt.DModel = None,
+    positions: opt.PositionsOption = None,
+    seed: opt.Seed = None,
+    causal: opt.Causal = False,
+    kind: opt.KindOption = None,
+    layer: opt.OneLayer = None,
+    head: opt.OneHead = None,
+    query: opt.OneQuery = None,
+    key: opt.OneKey = None,
+    brief: opt.Brief = False,
+    full: opt.Full = False,
+    step: opt.Step = None,
+    pause: opt.Pause = False,
+    lang: opt.Lang = None,
+    format: opt.Format = None,
+    json: opt.Json = False,
+    output: opt.Output = None,
+) -> Job:
+    """Walk through one token's attention in six steps, with every number: input, q k v, scores, scaling, softmax, output."""
+
+    def job() -> None:
+        if brief and full:
+            raise UsageError("--brief and --full contradict each other", "leave one out")
+        name = streams.choose_format(format, json, output)
+        shape = _shape(n_layers, n_heads, d_model, positions, seed, causal)
+        if toy:
+            source = _toy(text, file, model, random, shape)
+        else:
+            source = _source(model, None, random, shape, tokenizer, ignore_key, download=download)
+        from attn_cli.commands.explain import Request, explain
+
+        request = Request(
+            pair=None if pair is None else streams.argument(pair, "--pair"),
+            target=None if target is None else streams.argument(target, "--target"),
+            kind=None if kind is None else kind.value,
+            layer=layer,
+            head=head,
+            query=None if query is None else streams.argument(query, "--query"),
+            key=None if key is None else streams.argument(key, "--key"),
+            literal=literal,
+            added=not no_added,
+            depth="full" if full else "brief" if brief else "usual",
+            step=step,
+            language=streams.language() if lang is None else lang.value,
+            pause=pause,
+            toy=toy,
+        )
+        words = "" if source.given is not None else streams.read_text(text, file, "explain")
+        version = _our_version() if name in streams.FOR_PROGRAMS else ""
+        streams.write_reports([explain(source, words, request, version=version)], name, output)
+
+    return job
+
+
+def _toy(text: str | None, file: Path | None, model: str | None, random: bool, shape: Shape) -> Any:
+    """The worked example, which brings its own input and weights."""
+    if text is not None or file is not None or model is not None or random or shape.given():
+        raise UsageError("--toy brings its own words and weights", "leave out the text and the options of the model")
+    from attn_cli.commands import _toy
+
+    return _toy.model()
 
 
 def progress(items: Iterable[T], total: int) -> Iterable[T]:
@@ -199,6 +506,8 @@ def _source(
     shape: Shape,
     tokenizer: Path | None,
     ignore_key: list[str] | None,
+    *,
+    download: bool = False,
 ) -> Any:
     """What gives the blocks: a model on disk, random weights, or attention that was saved."""
     from attn_cli.model import load
@@ -213,16 +522,21 @@ def _source(
             raise UsageError("--attn is attention already: no weights, no tokenizer", "leave the other options out")
         return read_given(attn)
     if model is None:
-        return load.random_model(shape, tokenizer=tokenizer, dtype="float64")
-    name = streams.argument(model, "--model")
-    return load.load(name, dtype=None, tokenizer=tokenizer, ignore_keys=tuple(ignore_key or ()), shape=shape)
+        if download:
+            raise UsageError("--download needs a model to fetch", "name it: -m org/name")
+        if random or shape.given():
+            return load.random_model(shape, tokenizer=tokenizer, dtype="float64")
+    name, keys = None if model is None else streams.argument(model, "--model"), tuple(ignore_key or ())
+    return load.load(name, dtype=None, tokenizer=tokenizer, ignore_keys=keys, shape=shape, download=download)
 
 
-def _texts(source: Any, text: str | None, file: Path | None, lines: bool) -> Iterable[tuple[int, str]]:
+def _texts(
+    source: Any, text: str | None, file: Path | None, lines: bool, command: str = "show"
+) -> Iterable[tuple[int, str]]:
     """The texts to run, numbered; a source that brings its own input needs none."""
     if source.given is not None:
         return [(0, "")]
-    whole = streams.read_text(text, file, "show")
+    whole = streams.read_text(text, file, command)
     if not lines:
         return [(0, whole)]
     found = [(i, line) for i, line in enumerate(whole.split("\n")) if line.strip()]
@@ -294,8 +608,6 @@ def _commands() -> list[str]:
 
 def _close_stdout() -> None:
     """Points stdout at nothing, so that the interpreter's last flush finds no closed pipe."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
-    except (OSError, ValueError):
-        pass
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -59,16 +59,108 @@ class Head:
     """One head's weights over the chosen queries and keys."""
 
     kind: str  # self encoder decoder cross
-    layer: int
-    head: int
+    layer: int | None  # None where this is about several layers
+    head: int | None  # None where this is about several heads
     queries: Axis
     keys: Axis
     attn: np.ndarray | None  # (queries, keys) float; NaN = not applicable; None where only `top` was asked for
     visible: np.ndarray | None  # (queries, keys) bool: the mask lets this query see this key; None = all of them
     held: np.ndarray | None = None  # (queries,) weight on hidden tokens
     top: tuple[Top, ...] = ()
+    folded: str = ""  # of which heads and layers this is, where it is not one head
     role: str | None = None  # what the model card says this head does
     text: int = 0  # index of the text, with --lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column of a table: `name` is its key in JSON, `title` its heading in a picture."""
+
+    name: str
+    title: str
+    # how a picture writes the raw values; a token is a Label, a bar a number drawn beside the others of its column
+    kind: Literal["text", "count", "number", "tiny", "percent", "bytes", "flag", "token", "bar"] = "text"
+    digits: int = 1  # after the point, of a number or percentage
+    wraps: bool = False  # gives way where the picture is too narrow: broken into lines, never cut
+    bar: bool = False  # a number of 0 to 1 has a bar beside it
+    pictured: bool = True  # False: only in the formats for programs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows of raw values under named columns; None where a row has no such value.
+
+    `name` is its key in JSON; a table without one is for pictures only.
+    """
+
+    name: str
+    title: str = ""
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""  # one line below it
+    totals: int = 0  # so many of the last rows say what the others come to
+    pictured: bool = True  # False: only in the formats for programs
+    limit: int | None = None  # how many rows a picture has
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """A token in a table; `position` only where it takes that to tell it from another."""
+
+    text: str
+    position: int | None = None
+    continues: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prose:
+    """A paragraph. `aside` may be read or not; `answer` is what the reader came for."""
+
+    text: str
+    kind: Literal["text", "aside", "answer"] = "text"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """Formulas in Unicode, each with the shapes of what stands in it."""
+
+    lines: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of a text that is read from its start to its end; pictures only, programs find the numbers in `fields`."""
+
+    title: str = ""
+    parts: tuple[Prose | Formula | Table, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadMap:
+    """One cell for each head of a model, rows being layers: for the picture only, its numbers stand in a table."""
+
+    title: str
+    layers: tuple[int, ...]
+    heads: tuple[int, ...]
+    values: np.ndarray  # (layers, heads) float; NaN = nothing to say of this head
+    low: float = 0.0  # the ends of the colour scale
+    high: float = 1.0
+    kind: Literal["percent", "number"] = "percent"  # how a cell writes its value
+    codes: tuple[tuple[str, ...], ...] | None = None  # (layers, heads): at most two letters in place of the number
+    notes: tuple[str, ...] = ()  # what the codes and numbers are
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One head's weights after less those before, over rows and columns that both have: -1 to 1."""
+
+    kind: str
+    layer: int
+    head: int
+    queries: Axis
+    keys: Axis
+    change: np.ndarray  # (queries, keys) float
+    title: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,5 +195,11 @@ class Report:
     heads: Iterable[Head] = ()
     view: Literal["matrix", "top", "both", "query"] = "both"  # query: one row per head, for the queries asked for
     shown: str = ""  # which heads of how many, and how to see the others
+    tables: tuple[Table, ...] = ()
+    sections: tuple[Section, ...] = ()  # where there are any, a picture is made of these and draws no heads
+    pause: str = ""  # in a terminal, what to say while waiting for a key between sections; "" = no waiting
+    maps: tuple[HeadMap, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    of_text: bool = True  # False: no text was run, so there are no tokens and no heads to speak of
     notes: tuple[Note, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)

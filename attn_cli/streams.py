@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from attn_cli import registry
 from attn_cli.errors import TextError, UsageError, quote
@@ -15,8 +15,8 @@ from attn_cli.errors import TextError, UsageError, quote
 if TYPE_CHECKING:
     from attn_cli.report import Report
 
-FOR_PROGRAMS = ("json", "jsonl", "npz")  # formats that give every head unless told otherwise
-ONE_DOCUMENT = ("json", "svg", "npz")  # formats that hold one text
+FOR_PROGRAMS = ("json", "jsonl", "npz", "csv")  # formats that give every head unless told otherwise
+ONE_DOCUMENT = ("json", "svg", "npz", "csv")  # formats that hold one text
 
 
 def argument(text: str, what: str) -> str:
@@ -80,6 +80,20 @@ def decode(stream: BinaryIO, name: str) -> str:
     return "".join(parts).removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
 
 
+def language(environment: Mapping[str, str] = os.environ) -> str:
+    """The language of the user's locale, of those we have: zh or en; en where the screen cannot show Chinese."""
+    try:
+        "中文".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return "en"
+    named = next((environment[n] for n in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(n)), "")
+    if not named and sys.platform == "win32":
+        import locale
+
+        named = locale.getlocale()[0] or ""
+    return "zh" if named.lower().startswith(("zh", "chinese")) else "en"
+
+
 def choose_format(name: str | None, json: bool, output: Path | None) -> str:
     """The one format that --format, --json and the suffix of --output agree on."""
     known = registry.names("render")
@@ -129,6 +143,59 @@ def _apart(reports: Iterable[Report], name: str) -> Iterator[Report]:
         if i and name == "table":
             sys.stdout.write("\n")
         yield report
+
+
+def weights_target(output: str) -> tuple[Path, Literal["safetensors", "npz"], str]:
+    """Where weights go, in which format, and the name they get where that is a folder ("" where it is the file itself).
+
+    A folder is what exists as one, ends in a slash, or has no suffix.
+    """
+    path, suffix = Path(output), Path(output).suffix.lower()
+    if path.is_dir() or output.endswith(("/", os.sep)) or not suffix:
+        return path, "safetensors", "model.safetensors"
+    if suffix not in (".npz", ".safetensors"):
+        hint = "choose one of the two; a folder's name may end with a slash"
+        raise UsageError(f"--output {quote(output)}: weights are saved as .npz or .safetensors", hint)
+    return path, "npz" if suffix == ".npz" else "safetensors", ""
+
+
+def save_files(output: Path, weights: str, write: Callable[[Path], None], beside: Mapping[str, bytes], *, force: bool) -> None:
+    """Writes weights and the files that belong beside them, each under another name first.
+
+    `weights`: "" where `output` is the weight file itself; else its name in the folder `output`, which is made. Files that
+    are there already are kept: UsageError names them, unless `force`, or unless they hold the same.
+    """
+    folder, file = (output, output / weights) if weights else (output.parent, output)
+    others = {folder / name: data for name, data in beside.items() if not _holds(folder / name, data)}
+    kept = [path for path in (file, *others) if os.path.lexists(path)]
+    if kept and not force:
+        named = ", ".join(quote(str(path), 1000) for path in kept)
+        raise UsageError(f"--output: {named} {'exists' if len(kept) == 1 else 'exist'} already", "--force replaces it")
+    made = bool(weights) and not folder.exists()
+    if made:
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise UsageError(f"--output {quote(str(folder))}: {error.strerror or error}", "choose another place") from None
+    try:
+        with replacing(file) as part:
+            write(part)
+            for path, data in others.items():
+                with replacing(path) as other:
+                    other.write_bytes(data)
+    except BaseException:
+        if made and folder.is_dir() and not file.exists():
+            for path in others:
+                path.unlink(missing_ok=True)
+            folder.rmdir()
+        raise
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False
 
 
 @contextmanager

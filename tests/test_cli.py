@@ -62,7 +62,7 @@ def refused(code: int, *args: str, **options: object) -> tuple[str, str]:
         ((*GPT2, "a " * 60), 5, "at most 48", "shorten"),
         (("save",), 2, "no file", "attn-cli save"),
         (("save", "-o", "w.pt"), 2, ".safetensors", "choose"),
-        (("save", "-m", str(GOLDEN / "bert"), "-o", "w.npz"), 2, "save", ""),
+        (("save", "-m", str(GOLDEN / "bert"), "-o", "w.npz", "--dtype", "bfloat16"), 2, "bfloat16", "safetensors"),
     ],
 )
 def test_errors(args: tuple[str, ...], code: int, error: str, hint: str) -> None:

@@ -57,6 +57,7 @@ def test_metric(name: str) -> None:
     module = registry.get("metrics", name)
     for constant in ("TITLE", "UNIT", "SOURCE"):
         assert isinstance(getattr(module, constant), str), constant
+    assert all(need in ("attn", "value_norm") for need in module.NEEDS)
     low, high = module.RANGE
     model = attn_cli.load(GOLDEN / "gpt2")
     for block in model.blocks(model.encode(TEXT), block_rows=5):

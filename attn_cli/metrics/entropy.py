@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attn_cli.model.ops import entropy
+from ._rows import bits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,4 +20,4 @@ NEEDS = ("attn",)
 
 def score(block: Block) -> np.ndarray:
     """Bits: 0 when all weight is on one key, log2 of the number of keys when it is even."""
-    return entropy(block.attn)
+    return bits(block)

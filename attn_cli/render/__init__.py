@@ -15,7 +15,7 @@ from typing import Literal, TextIO
 Color = Literal["16", "256", "truecolor"]
 
 # Every glyph the pictures draw with. A stream whose encoding lacks one of them gets the ASCII forms of all.
-GLYPHS = "·░▒▓█▏▎▍▌▋▊▉…⋮┊│\u00d7␣↵⇥␍◌▲"
+GLYPHS = "·░▒▓█▏▎▍▌▋▊▉▐─…⋮┊│\u00d7␣↵⇥␍◌▲"
 PIPE_WIDTH = 100
 _COLORS: tuple[Color, ...] = ("16", "256", "truecolor")
 

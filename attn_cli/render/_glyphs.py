@@ -18,6 +18,8 @@ class Glyphs(NamedTuple):
 
     shades: str
     bars: str  # by eighths of a cell, the last a whole one
+    half: str  # the right half of a cell
+    line: str
     full: str  # a weight of 1
     masked: str
     gap: str  # columns left out
@@ -29,8 +31,8 @@ class Glyphs(NamedTuple):
     warn: str
 
 
-UNICODE = Glyphs(" ░▒▓█", "▏▎▍▌▋▊▉█", "███", "·", "┊", "│", "…", "⋮", "·", "\u00d7", "▲")
-ASCII = Glyphs(" :+*#", "#", "100", ".", "|", "|", "..", ":", "-", "x", "!")
+UNICODE = Glyphs(" ░▒▓█", "▏▎▍▌▋▊▉█", "▐", "─", "███", "·", "┊", "│", "…", "⋮", "·", "\u00d7", "▲")
+ASCII = Glyphs(" :+*#", "#", "#", "-", "100", ".", "|", "|", "..", ":", "-", "x", "!")
 
 
 def glyphs_of(target: Target) -> Glyphs:

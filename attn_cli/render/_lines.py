@@ -10,12 +10,16 @@ from ._text import width
 
 class Run(NamedTuple):
     """Text in one style: plain "", dim, faint, bold, warn; cell, with its weight as the colour behind it;
-    bar and full, with the weight as their own colour."""
+    bar and full, with the weight as their own colour; minus, a bar of what is below zero."""
 
     text: str
     style: str = ""
     weight: float = 0.0
 
+
+# no line of Chinese or Japanese begins with the first or ends with the second (JIS X 4051, GB/T 15834)
+_CLOSING = ",.;:?!)%\u3001\u3002\uff0c\uff1b\uff1a\uff1f\uff01\uff09\u300b\u300d\u300f\u3011\u2019\u201d\u2026\uff05"
+_OPENING = "(\uff08\u300a\u300c\u300e\u3010\u2018\u201c"
 
 Line = list[Run]
 Block = list[Line]
@@ -94,13 +98,20 @@ def _broken(part: Line, size: int, indent: int) -> Block:
     return [trimmed(line) for line in lines]
 
 
+def _apart(before: str, after: str) -> bool:
+    """Whether a line may end between two characters that no space parts: at a wide one, but not at any mark."""
+    if before in _OPENING or after in _CLOSING or before == "\u200d":
+        return False
+    return width(before) > 1 or width(after) > 1
+
+
 def _words(text: str, size: int) -> list[str]:
     """Words with the spaces after them; a line may also break after a wide character, or within a word over `size`."""
     words: list[str] = []
     word, used = "", 0
     for char in text:
         wide = width(char)
-        ends = word[-1:] == " " != char or (wide > 0 and used > len(word))
+        ends = word[-1:] == " " != char or (word != "" and wide > 0 and _apart(word[-1], char))
         if word and (ends or used + wide > size):
             words.append(word)
             word, used = "", 0

@@ -49,7 +49,7 @@ def first_position(positions: Positions) -> int:
 
 def head_name(head: Head) -> str:
     """`L3.H1`, after the kind of attention where it is not a plain self-attention."""
-    name = f"L{head.layer}.H{head.head}"
+    name = head.folded or f"L{head.layer}.H{head.head}"
     return name if head.kind == "self" else f"{head.kind} {name}"
 
 

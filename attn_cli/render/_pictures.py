@@ -100,7 +100,7 @@ def one_query(group: Group) -> Block:
     strongest = [tops(head) for head in group.heads]
     asked = sorted({query for found in strongest for query in found})
     planner = Planner([keys for found in strongest for keys in found.values()], group.columns)
-    labels = [f"L{head.layer}.H{head.head}" for head in group.heads]
+    labels = [head.folded or f"L{head.layer}.H{head.head}" for head in group.heads]
     label = max(len(text) for text in labels)
     held = _held_width(group, label + _SEP + planner.smallest, fine=True)
     base = label + _SEP + held

@@ -59,6 +59,7 @@ INK: dict[bool, dict[str, RGB]] = {
         "faint": (84, 91, 106),
         "bold": (240, 243, 248),
         "warn": (240, 180, 70),
+        "minus": (226, 120, 88),
     },
     False: {
         "": (40, 44, 52),
@@ -66,9 +67,13 @@ INK: dict[bool, dict[str, RGB]] = {
         "faint": (160, 165, 174),
         "bold": (16, 18, 24),
         "warn": (160, 84, 0),
+        "minus": (184, 76, 44),
     },
 }
-_GREYS = {True: {"dim": 246, "faint": 240, "warn": 215}, False: {"dim": 242, "faint": 247, "warn": 130}}
+_GREYS = {
+    True: {"dim": 246, "faint": 240, "warn": 215, "minus": 173},
+    False: {"dim": 242, "faint": 247, "warn": 130, "minus": 130},
+}
 _LEAST_BAR = 0.42  # below this the ramp is too close to the background for a thin bar to be seen
 
 
@@ -143,7 +148,7 @@ def _code(run: Run, target: Target) -> str:
         return bold + _rgb(38, INK[target.dark][style])
     if target.color == "256":
         return f"{bold}38;5;{_GREYS[target.dark][style]}"
-    return {"warn": "1;33" if target.dark else "1;35"}.get(style, "2")
+    return {"warn": "1;33" if target.dark else "1;35", "minus": "31"}.get(style, "2")
 
 
 @cache

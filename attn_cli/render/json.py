@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from attn_cli.report import Head, Report, Token
+from attn_cli.report import Difference, Head, Report, Table, Token
 
 from . import Target, is_utf
 
@@ -27,6 +27,9 @@ def write(report: Report, target: Target) -> None:
     """Writes one document, head by head, so that the text of all matrices never stands in memory at once."""
     heads = tuple(report.heads)
     send = sender(target)
+    if not report.of_text or any(table.name == "heads" for table in report.tables):
+        send(dumps(_document(report)) + "\n")
+        return
     send(dumps(_document(report))[:-1])
     for i, head in enumerate(heads):
         send("," if i else ',"heads":[')
@@ -38,6 +41,7 @@ def write(report: Report, target: Target) -> None:
 def head_parts(head: Head, first: dict[str, Any] | None = None, last: dict[str, Any] | None = None) -> Iterator[str]:
     """One head as a JSON object in parts, with further entries before and after its own."""
     fields = {**(first or {}), "kind": head.kind, "layer": head.layer, "head": head.head}
+    fields |= {"folded": head.folded} if head.folded else {}
     fields |= {"queries": head.queries.positions, "keys": head.keys.positions}
     yield dumps(fields)[:-1]
     if head.attn is not None:
@@ -49,6 +53,12 @@ def head_parts(head: Head, first: dict[str, Any] | None = None, last: dict[str, 
     if head.held is not None:
         rest = {"held": np.ascontiguousarray(head.held, dtype=np.float32), **rest}
     yield "," + dumps(rest)[1:] if rest else "}"
+
+
+def rows(table: Table) -> list[dict[str, Any]]:
+    """The rows of a table as objects, by the columns' names."""
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
 
 
 def dumps(value: Any) -> str:
@@ -72,6 +82,10 @@ def sender(target: Target) -> Callable[[str], object]:
 
 def _document(report: Report) -> dict[str, Any]:
     """All entries but the heads, in the order of the contract."""
+    tables = {table.name: rows(table) for table in report.tables if table.name}
+    if not report.of_text:
+        model = {"model": dict(report.model)} if report.model else {}
+        return {"schema": report.schema, "version": report.version, **model, **report.fields, **tables}
     return {
         "schema": report.schema,
         "version": report.version,
@@ -84,9 +98,27 @@ def _document(report: Report) -> dict[str, Any]:
         "hidden": report.hidden,
         "renormalised": report.renormalised,
         **report.fields,
+        **tables,
+        **_differences(report.differences),
         "tokens": _tokens(report.tokens),
         "target_tokens": None if report.target_tokens is None else _tokens(report.target_tokens),
     }
+
+
+def _differences(made: Sequence[Difference]) -> dict[str, Any]:
+    """Signed changes of weights, an entry only where there are some."""
+    found = [
+        {
+            "kind": change.kind,
+            "layer": change.layer,
+            "head": change.head,
+            "queries": change.queries.positions,
+            "keys": change.keys.positions,
+            "change": np.ascontiguousarray(change.change, dtype=np.float32),
+        }
+        for change in made
+    ]
+    return {"differences": found} if found else {}
 
 
 def _tokens(tokens: tuple[Token, ...]) -> list[dict[str, Any]]:

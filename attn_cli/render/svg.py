@@ -29,7 +29,7 @@ _FONTS = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Liberat
 def write(report: Report, target: Target) -> None:
     """Writes the picture as wide as the longest matrix needs, whatever the target's own width and colours."""
     report = replace(report, heads=tuple(report.heads))
-    columns = max((len(head.keys) for head in report.heads), default=0)
+    columns = 0 if report.sections else max((len(head.keys) for head in report.heads), default=0)
     page = Target(io.StringIO(), min(_WIDE, max(_NARROW, 16 + 3 * columns)), "truecolor", dark=True)
     # Without a declaration XML is UTF-8; in a stream of another encoding only ASCII is that.
     utf8 = (getattr(target.stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
@@ -78,6 +78,11 @@ def _run(run: Run, at: int, top: int) -> Iterator[str]:
             yield _rect(left, top + inset, long, _LINE - 2 * inset, ramp(share, True))
         return
     ink = INK[True].get(run.style, INK[True][""])
+    if run.style == "minus":
+        long = (run.text.count(UNICODE.bars[-1]) + run.text.count(UNICODE.half) / 2) * _CELL
+        if long:
+            yield _rect(left + width(run.text) * _CELL - long, top + _BAR, long, _LINE - 2 * _BAR, ink)
+        return
     if run.style == "cell":
         behind = ramp(place(run.weight), True)
         ink = ink_on(behind)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from attn_cli.report import Head, Report
 
 from . import Target
-from ._glyphs import glyphs_of
+from ._glyphs import Glyphs, glyphs_of
 from ._header import header, legend
 from ._lines import Block, trimmed
+from ._maps import difference, head_map
+from ._pause import wait
 from ._pictures import Group, lists, matrices, one_query
+from ._sections import section
+from ._tables import table
 from ._theme import encode
 
 SUFFIXES = (".txt",)
@@ -21,13 +26,31 @@ _LEAST_WIDTH = 20
 
 def write(report: Report, target: Target) -> None:
     """Writes the picture of a report to the target's stream."""
-    target.stream.write(encode(lines(report, target), target))
+    for i, page in enumerate(_pages(report, target)):
+        if i > 1 and report.pause and report.sections[i - 1].title and not wait(report.pause, target):
+            break
+        target.stream.write(encode(page, target))
 
 
 def lines(report: Report, target: Target) -> Block:
-    """The picture, line by line: header, pictures, legend."""
+    """The picture, line by line."""
+    return [line for page in _pages(report, target) for line in page]
+
+
+def _pages(report: Report, target: Target) -> Iterator[Block]:
+    """The header and then each section, where there are any; else all in one."""
     target = replace(target, width=max(_LEAST_WIDTH, target.width))
     glyphs = glyphs_of(target)
+    if not report.sections:
+        yield _picture(report, target, glyphs)
+        return
+    yield header(report, target, glyphs)
+    for part in report.sections:
+        yield [[], *section(part, target, glyphs)]
+
+
+def _picture(report: Report, target: Target, glyphs: Glyphs) -> Block:
+    """Header, pictures, tables, legend."""
     heads = list(report.heads)
     block = header(report, target, glyphs)
     has_matrix = has_mask = False
@@ -41,9 +64,17 @@ def lines(report: Report, target: Target) -> Block:
         block += [[], *picture]
         has_matrix |= drawn
         has_mask |= drawn and any(head.visible is not None and not head.visible.all() for head in shared)
-    held = any(head.held is not None for head in heads)
-    block += [[], *legend(report, target, glyphs, matrix=has_matrix, masked=has_mask, held=held)]
-    return [trimmed(line) for line in block]
+    for made in report.maps:
+        block += [[], *head_map(made, target, glyphs)]
+    for part in report.tables:
+        if part.pictured:
+            block += [[], *table(part, target.width, target.encoding, glyphs)]
+    for change in report.differences:
+        block += [[], *difference(change, target, glyphs)]
+    if heads:
+        held = any(head.held is not None for head in heads)
+        block += [[], *legend(report, target, glyphs, matrix=has_matrix, masked=has_mask, held=held)]
+    return [trimmed(line) for line in block[1 if block and not block[0] else 0 :]]
 
 
 def _groups(heads: list[Head]) -> list[list[Head]]:

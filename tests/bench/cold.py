@@ -1,9 +1,11 @@
 """Cold start, whole processes, side by side: `attn-cli show` against torch + transformers for the same job.
 
-    python -m tests.bench.cold MODEL_FOLDER [--peer PYTHON] [--runs 5]
+    python -m tests.bench.cold MODEL [--peer PYTHON] [--runs 5] [--whole]
 
-Both run a sentence of 16 tokens through the model and print one head's row. PYTHON is an interpreter with torch and
-transformers installed (default: this one). Prints medians of wall time and peak memory and their ratios.
+MODEL is a folder, or a GGUF file, which both read as it is. Both run a sentence of 16 tokens through the model and print
+one head's row. PYTHON is an interpreter with torch and transformers installed (and accelerate and gguf, for GGUF files;
+default: this one). `--whole` lets attn-cli compute all heads, as the other always does. Prints medians of wall time and
+peak memory and their ratios.
 """
 
 from __future__ import annotations
@@ -22,13 +24,14 @@ SENTENCE = "The animal didn't cross the street because it was too tired."
 PEER = """
 import sys
 from transformers import AutoModel, AutoTokenizer
-folder, text = sys.argv[1:]
-tokenizer = AutoTokenizer.from_pretrained(folder)
-model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+folder, file, text = sys.argv[1:]
+gguf = {"gguf_file": file} if file else {}
+tokenizer = AutoTokenizer.from_pretrained(folder, **gguf)
+model = AutoModel.from_pretrained(folder, attn_implementation="eager", **gguf).eval()
 import torch
 with torch.no_grad():
     out = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
-print(out.attentions[3][0, 1, 10].tolist())
+print(out.attentions[3][0, 1, 8].tolist())
 """
 
 
@@ -63,9 +66,12 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--peer", default=sys.executable)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--whole", action="store_true")
     args = parser.parse_args()
-    ours = [sys.executable, "-m", "attn_cli", "show", "-m", str(args.model), SENTENCE, "-H", "3.1", "--query", "it"]
-    peer = [args.peer, "-c", PEER, str(args.model), SENTENCE]
+    ours = [sys.executable, "-m", "attn_cli", "show", "-m", str(args.model), SENTENCE, "--query", "it"]
+    ours += ["-H", "all", "-l", "all"] if args.whole else ["-H", "3.1"]
+    place = [args.model.parent, args.model.name] if args.model.is_file() else [args.model, ""]
+    peer = [args.peer, "-c", PEER, *map(str, place), SENTENCE]
     measure(ours), measure(peer)  # warm the disk cache for both
     pairs = [(measure(ours), measure(peer)) for _ in range(args.runs)]  # in turn, so that load hits both
     a, b = median([p[0] for p in pairs]), median([p[1] for p in pairs])

@@ -1,0 +1,23 @@
+"""How much a query looks at the token just after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._rows import at_offset
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from attn_cli.model.block import Block
+
+TITLE = "next token"
+UNIT = "share"
+RANGE = (0.0, 1.0)
+SOURCE = "Clark et al. 2019, arXiv 1906.04341, section 3.1"
+NEEDS = ("attn",)
+
+
+def score(block: Block) -> np.ndarray:
+    """The weight on the key one place after the query; the last token has none, nor has any query of a causal model."""
+    return at_offset(block, 1)

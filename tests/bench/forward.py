@@ -1,0 +1,145 @@
+"""All attention of a whole model, warm, side by side: this program, PyTorch eager with output_attentions=True, bare products.
+
+    python -m tests.bench.forward [--peer PYTHON] [--runs 5] [--model FOLDER]
+
+The shapes are GPT-2 small's (12 layers, 12 heads, d_model 768; random weights, the time is the same) at 512 and 1,024 tokens
+and, with --model, a BERT on disk at 512. PYTHON is an interpreter with torch and transformers. The peer runs as a process of
+its own and the two take turns, so that whatever else the machine does hits both alike. `products` is the time of the matrix
+products alone, with the same threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import attn_cli
+from attn_cli.checkpoint import safetensors
+from attn_cli.model import Model
+from attn_cli.model.pool import pool, slices
+
+PEER = """
+import sys, time, torch
+from transformers import AutoModel
+model = AutoModel.from_pretrained(sys.argv[1], attn_implementation="eager", dtype=torch.float32).eval()
+for line in sys.stdin:
+    ids = torch.arange(5, 5 + int(line))[None] % model.config.vocab_size
+    started = time.perf_counter()
+    with torch.no_grad():
+        out = model(input_ids=ids, output_attentions=True)
+    print(time.perf_counter() - started, len(out.attentions), flush=True)
+"""
+GPT2 = {"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024, "vocab_size": 1000}
+
+
+def gpt2_small(folder: Path) -> None:
+    """A checkpoint of GPT-2 small's shape with random weights and a small vocabulary."""
+    rng, d = np.random.default_rng(0), 768
+
+    def draw(*shape: int) -> np.ndarray:
+        return rng.normal(0, 0.02, shape).astype(np.float32)
+
+    arrays = {"wte.weight": draw(1000, d), "wpe.weight": draw(1024, d), "ln_f.weight": draw(d) + 1, "ln_f.bias": draw(d)}
+    for i in range(12):
+        for name, shape in (("attn.c_attn", (d, 3 * d)), ("attn.c_proj", (d, d)), ("mlp.c_fc", (d, 4 * d)),
+                            ("mlp.c_proj", (4 * d, d))):  # fmt: skip
+            arrays[f"h.{i}.{name}.weight"], arrays[f"h.{i}.{name}.bias"] = draw(*shape), draw(shape[1])
+        for norm in ("ln_1", "ln_2"):
+            arrays[f"h.{i}.{norm}.weight"], arrays[f"h.{i}.{norm}.bias"] = draw(d) + 1, draw(d)
+    safetensors.save(folder / "model.safetensors", arrays, {"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(GPT2), encoding="utf-8")
+
+
+def ours(model: Model, n: int) -> float:
+    """Seconds for every block of n tokens, each summed so that it is really there."""
+    from dataclasses import replace
+
+    from attn_cli.tokens import Tokens
+
+    tokens = replace(
+        Tokens.given([str(i) for i in range(n)]), ids=tuple(i % model.spec.vocab_size for i in range(5, 5 + n))
+    )
+    started, total = time.perf_counter(), 0
+    for block in model.blocks(tokens, reuse=True):
+        total += block.attn.shape[0]
+    if total % model.spec.n_heads:
+        raise RuntimeError("heads are missing")
+    return time.perf_counter() - started
+
+
+def products(model: Model, n: int) -> float:
+    """Seconds for the matrix products of the pass alone."""
+    spec = model.spec
+    d, h, m = spec.d_model, spec.n_heads, spec.d_mlp
+    x, hidden = np.ones((n, d), np.float32), np.ones((n, m), np.float32)
+    w = [np.ones((d, d), np.float32) for _ in range(4)]
+    up, down = np.ones((m, d), np.float32), np.ones((d, m), np.float32)
+    q = np.ones((h, n, d // h), np.float32)
+    started = time.perf_counter()
+    with pool(n) as workers:
+
+        def rows(part: slice) -> None:
+            for matrix in w:
+                x[part] @ matrix.T
+            x[part] @ up.T
+            hidden[part] @ down.T
+
+        def heads(job: tuple[int, slice]) -> None:
+            i, part = job
+            keys = part.stop if spec.causal else n
+            scores = q[i, part] @ q[i, :keys].T
+            scores @ q[i, :keys]
+
+        for _ in range(spec.n_layers):
+            workers.each(rows, slices(n))
+            workers.each(heads, [(i, part) for part in slices(n) for i in range(h)])
+    return time.perf_counter() - started
+
+
+def compare(name: str, folder: Path, lengths: list[int], peer: str, runs: int) -> None:
+    """Prints a line for each length: medians of runs that took turns."""
+    model = attn_cli.load(folder)
+    process = subprocess.Popen(
+        [peer, "-c", PEER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    with process:
+        for n in lengths:
+            times: dict[str, list[float]] = {"ours": [], "torch": [], "products": []}
+            for turn in range(runs + 1):
+                process.stdin.write(f"{n}\n")
+                process.stdin.flush()
+                found = float(process.stdout.readline().split()[0])
+                mine, bare = ours(model, n), products(model, n)
+                if turn:  # the first turn warms up
+                    for key, value in (("ours", mine), ("torch", found), ("products", bare)):
+                        times[key].append(value)
+            a, b, c = (statistics.median(times[k]) for k in ("ours", "torch", "products"))
+            ratios = [x / y for x, y in zip(times["ours"], times["torch"], strict=True)]
+            print(f"{name:16} {n:6} {a:9.3f} {b:9.3f} {c:9.3f} {statistics.median(ratios):9.2f} {a / c:9.2f}", flush=True)
+        process.stdin.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--peer", default=sys.executable)
+    parser.add_argument("--runs", type=int, default=5)
+    args = parser.parse_args()
+    print(f"{'':16} {'tokens':>6} {'attn-cli':>9} {'torch':>9} {'products':>9} {'/ torch':>9} {'/ products':>10}")
+    if args.model:
+        compare(args.model.parent.name[:16], args.model, [512], args.peer, args.runs)
+    with tempfile.TemporaryDirectory() as name:
+        gpt2_small(Path(name))
+        compare("GPT-2 small", Path(name), [512, 1024], args.peer, args.runs)
+
+
+if __name__ == "__main__":
+    main()
