@@ -23,7 +23,11 @@ __all__ = ["__version__", "load", "random_model"]
 
 
 def load(source: str | Path, dtype: DTypeLike = "float32", **options: Any) -> Model:
-    """The model in a checkpoint folder or weight file, computing in `dtype` (float32 or float64)."""
+    """The model that a source names, computing in `dtype` (float32 or float64).
+
+    A source is a folder or weight file, "org/name" in the hub's cache, "ollama:name", "lmstudio:name" or "py:package";
+    `download=True` fetches "org/name" where it is not there yet.
+    """
     from attn_cli.model import load
 
     return load.load(source, dtype=dtype, **options)

@@ -39,10 +39,10 @@ class Checkpoint(ABC):
 
     @abstractmethod
     def read(self, name: str, *, rows: Sequence[int] | None = None, dtype: DTypeLike = "float32") -> np.ndarray:
-        """The tensor `name` (only `rows` of its first axis), read-only; any floating type comes as `dtype`, integers as they are.
+        """The tensor `name` (only `rows` of its first axis), read-only; floats come as `dtype`, integers as they are.
 
         KeyError if there is no such tensor, CheckpointError if its bytes cannot be decoded.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - a file that is only mapped has nothing to do here
         """Lets go of the file."""

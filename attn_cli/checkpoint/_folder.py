@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ TOKENIZER_FILES = (
 )
 _NOT_WEIGHTS = ("adapter_", "training_args.", "optimizer.", "scheduler.", "rng_state", "scaler.")
 _PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+PART = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.DOTALL)
 _ORDER: tuple[str | tuple[str, ...], ...] = (  # a name, or suffixes of which a folder may have one file
     "model.safetensors",
     "model" + INDEX,
@@ -45,16 +47,21 @@ _ORDER: tuple[str | tuple[str, ...], ...] = (  # a name, or suffixes of which a 
 )
 _SELF_CONTAINED = (".npz", ".npy", ".gguf")  # formats that need no config.json beside them
 _PAGE = "download it again; the page may say what went wrong"
-_USE = "use the model's safetensors files"
+_OLD = "is an older GGML file (from before GGUF), which is not supported"
+_CONVERT = "fetch the model as GGUF, or convert it: convert_llama_ggml_to_gguf.py of llama.cpp"
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (  # first bytes in lower case, what the file is, what to do
     (b"version https://git-lfs", "is a Git LFS pointer, not the file itself", "fetch it: git lfs pull"),
     (b"<!doctype html", "is an HTML page, not a model file", _PAGE),
     (b"<html", "is an HTML page, not a model file", _PAGE),
     (b"<?xml", "is an XML page, not a model file", _PAGE),
-    (b"gguf", "is a GGUF file, a format that is not supported yet", _USE),
-    (b"tjgg", "is an old GGML file, which is not supported", _USE),
-    (b"lmgg", "is an old GGML file, which is not supported", _USE),
-    (b"\x89hdf", "is an HDF5 file (Keras or TensorFlow), which is not supported", _USE),
+    (b"tjgg", _OLD, _CONVERT),
+    (b"fmgg", _OLD, _CONVERT),
+    (b"lmgg", _OLD, _CONVERT),
+    (
+        b"\x89hdf",
+        "is an HDF5 file (Keras or TensorFlow), which is not supported",
+        "use the model's safetensors files",
+    ),
     (b"\x1f\x8b", "is a compressed archive, not weights", "unpack it and name what was in it"),
     (
         b"pk\x03\x04",
@@ -133,7 +140,7 @@ def open_source(path: Path) -> Source:
     whole = os.path.isdir(path)
     folder = path if whole else path.parent
     files = _listing(folder)
-    weights_path = _choose(folder, files) if whole else path
+    weights_path = choose(folder, files) if whole else path
     has_config = files.get("config.json", False)
     if whole and not has_config and weights_path.suffix not in _SELF_CONTAINED:
         hint = "put it beside them; for bare attention weights name the file itself"
@@ -155,14 +162,10 @@ def foreign(head: bytes, path: Path) -> CheckpointError | None:
     if not head:
         return damaged(path, "is an empty file")
     start = head[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    zipped = start.startswith(b"pk") and b".pkl" in head
-    pickled = head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
-    if zipped or pickled:
-        return _pickle(path)
     for magic, what, hint in _MAGIC:
         if start.startswith(magic):
             return damaged(path, what, hint)
-    return _pickle(path) if path.suffix in _PICKLE_SUFFIXES else None
+    return None
 
 
 def damaged(path: Path, what: str, hint: str = AGAIN) -> CheckpointError:
@@ -173,12 +176,6 @@ def damaged(path: Path, what: str, hint: str = AGAIN) -> CheckpointError:
 def shown(path: Path) -> str:
     """A path for a message: safe to print, long enough not to be cut in practice."""
     return quote(str(path), 1000)
-
-
-def _pickle(path: Path) -> CheckpointError:
-    what = "is a PyTorch pickle, which this version does not read: opening one can run any code"
-    how = "safetensors.torch.save_file(model.state_dict(), 'model.safetensors')"
-    return damaged(path, what, f"convert it to safetensors where it was made: {how}")
 
 
 def _refused(path: Path, error: OSError) -> CheckpointError:
@@ -211,13 +208,13 @@ def _listing(folder: Path) -> dict[str, bool]:
         raise _refused(folder, error) from error
 
 
-def _choose(folder: Path, listing: Mapping[str, bool]) -> Path:
+def choose(folder: Path, listing: Mapping[str, bool]) -> Path:
     """The weight file of a folder: the first of `_ORDER` that is there."""
     files = [name for name, is_file in listing.items() if is_file and not name.startswith(_NOT_WEIGHTS)]
     for wanted in _ORDER:
         exact = isinstance(wanted, str)
         found = [name for name in files if (name == wanted if exact else name.endswith(wanted))]
-        if len(found) == 1:
+        if len(found) == 1 or (found and _parts_of_one(found)):
             return folder / found[0]
         if found:
             raise damaged(
@@ -230,6 +227,12 @@ def _choose(folder: Path, listing: Mapping[str, bool]) -> Path:
     what = _some([name if is_file else f"{name}/" for name, is_file in listing.items()]) or "nothing"
     hint = "name a folder with model.safetensors, or a weight file"
     raise damaged(folder, f"holds no weights; it has {what}", hint)
+
+
+def _parts_of_one(names: list[str]) -> bool:
+    """Whether all are parts of one GGUF file, which any of them opens."""
+    found = [PART.fullmatch(name) for name in names]
+    return all(found) and len({(part["stem"], part["count"]) for part in found if part}) == 1
 
 
 def _adapter(folder: Path) -> CheckpointError:
@@ -248,8 +251,8 @@ def _notes(folder: Path, files: Mapping[str, bool], used: Path) -> Iterator[str]
         yield f"model.safetensors is used; {stale} beside it is ignored"
     if files.get("adapter_config.json") and not used.name.startswith("adapter_"):
         yield "the LoRA adapter beside the weights is not applied"
-    index = next((name for name in files if name.endswith(INDEX)), None)
-    if index and "-of-" in used.name and not used.name.endswith(INDEX):
+    index = any(name.endswith((INDEX, ".bin.index.json")) for name in files)
+    if index and "-of-" in used.name and used.suffix in (".safetensors", ".bin"):
         yield f"{quote(used.name)} is one part of several; name the folder to use all of them"
 
 

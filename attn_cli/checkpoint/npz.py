@@ -78,16 +78,17 @@ def open(path: Path) -> Checkpoint:
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, str]) -> None:
-    """Writes a stored .npz; equal arrays give equal bytes. `meta` becomes one more array, of JSON."""
+    """Writes a stored .npz, one array after another; equal arrays give equal bytes. `meta` becomes one more, of JSON."""
     from zipfile import ZipFile, ZipInfo
 
-    for name, array in arrays.items():
-        if name == META or not (array.dtype.str[1:] in NAMES or array.dtype.kind in "US"):
-            what = f"array {quote(name)} of type {array.dtype}"
-            raise CheckpointError(f"an .npz file cannot hold {what}", "convert or rename it")
-    extra = {META: np.array(json.dumps(dict(meta), sort_keys=True))} if meta else {}
+    about = {META: np.array(json.dumps(dict(meta), sort_keys=True))} if meta else {}
     with ZipFile(path, "w") as archive:
-        for name, array in sorted({**arrays, **extra}.items()):
+        for name in sorted({*arrays, *about}):
+            array = about[name] if name in about else arrays[name]
+            if name in arrays and (name == META or not (array.dtype.str[1:] in NAMES or array.dtype.kind in "US")):
+                path.unlink()
+                what = f"array {quote(name)} of type {array.dtype}"
+                raise CheckpointError(f"an .npz file cannot hold {what}", "convert or rename it")
             member = ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             member.create_system, member.external_attr = 3, 0o600 << 16  # else the system's own would show
             with archive.open(member, "w", force_zip64=True) as file:
@@ -198,7 +199,7 @@ def _members(file: BinaryIO, path: Path, size: int) -> Iterator[_Member]:
         return
     if not head.startswith(b"PK"):
         raise foreign(head, path) or damaged(path, "is no zip archive, as a .npz must be")
-    for entry in _directory(file, path):
+    for entry in directory(file, path):
         if not entry.filename.endswith(".npy"):
             continue
         name = entry.filename.removesuffix(".npy")
@@ -215,7 +216,7 @@ def _members(file: BinaryIO, path: Path, size: int) -> Iterator[_Member]:
         yield _Member(name, start, packed, full, entry.CRC, entry.compress_type == 8)
 
 
-def _directory(file: BinaryIO, path: Path) -> list[ZipInfo]:
+def directory(file: BinaryIO, path: Path) -> list[ZipInfo]:
     """The zip's own list of its members."""
     import struct
     import zipfile

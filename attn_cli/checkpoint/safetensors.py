@@ -11,7 +11,7 @@ import math
 import mmap
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,31 +46,39 @@ def sniff(head: bytes, path: Path) -> bool:
 
 def open(path: Path) -> Checkpoint:
     """The tensors of one file, or of all shards that an index names; all headers are checked here."""
-    return _Sharded(path) if path.name.endswith(INDEX) else _File(path)
+    return Sharded(path, ".safetensors", _File) if path.name.endswith(INDEX) else _File(path)
 
 
-def save(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, str]) -> None:
-    """Writes arrays of the types that the format has; equal arrays give equal bytes."""
+def save(
+    path: Path,
+    arrays: Mapping[str, np.ndarray],
+    meta: Mapping[str, str],
+    types: Mapping[str, tuple[str, tuple[int, ...]]] | None = None,
+) -> None:
+    """Writes arrays of the types that the format has; equal arrays give equal bytes.
+
+    `types`, the type and shape of each array, lets arrays that are made as they are asked for be written one by one.
+    """
     codes = {np.dtype(code): name for name, code in CODES.items() if name != "BF16"}
+    if types is None:
+        types = {n: (codes.get(a.dtype.newbyteorder("<"), str(a.dtype)), a.shape) for n, a in arrays.items()}
     header: dict[str, Any] = {"__metadata__": dict(sorted(meta.items()))} if meta else {}
     # Wide types first keeps every tensor aligned to its own size.
-    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    order = sorted(types, key=lambda name: (-BITS.get(types[name][0], 0), name))
     end = 0
     for name in order:
-        array = arrays[name]
-        code = codes.get(array.dtype.newbyteorder("<"))
-        if code is None or name == "__metadata__":
-            what = f"array {quote(name)} of type {array.dtype}"
+        code, shape = types[name]
+        if code not in CODES or name == "__metadata__":
+            what = f"array {quote(name)} of type {code}"
             raise CheckpointError(f"a safetensors file cannot hold {what}", "save as .npz instead")
-        start, end = end, end + array.nbytes
-        header[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": [start, end]}
+        start, end = end, end + math.prod(shape) * BITS[code] // 8
+        header[name] = {"dtype": code, "shape": list(shape), "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for name in order:
-            plain = np.asarray(arrays[name], arrays[name].dtype.newbyteorder("<"), order="C")
-            file.write(plain.reshape(-1).view(np.uint8).data)
+            file.write(np.asarray(arrays[name], CODES[types[name][0]], order="C").reshape(-1).view(np.uint8).data)
 
 
 def deliver(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
@@ -151,26 +159,25 @@ class _File(Checkpoint):
         return self._map
 
 
-class _Sharded(Checkpoint):
-    """The tensors that an index places in several safetensors files of its own folder."""
+class Sharded(Checkpoint):
+    """The tensors that an index places in several files of its own folder, whose names end in `suffix`."""
 
-    format = "safetensors"
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, suffix: str, open_one: Callable[[Path], Checkpoint]) -> None:
+        self.path, self.format = path, suffix
         index = read_json(path, INDEX_LIMIT)
         places, about = index.get("weight_map"), index.get("metadata")
         if not isinstance(places, dict) or not all(isinstance(shard, str) for shard in places.values()):
             raise damaged(path, "has no weight_map from tensor names to files")
         for shard in (shards := sorted(set(places.values()))):
-            if shard.startswith(".") or not shard.endswith(".safetensors") or set(shard) & set("/\\:\0"):
-                what = f"names the shard {quote(shard)}, but shards must be plain .safetensors file names"
+            if shard.startswith(".") or not shard.endswith(suffix) or set(shard) & set("/\\:\0"):
+                what = f"names the shard {quote(shard)}, but shards must be plain {suffix} file names"
                 raise damaged(path, what, "use an index from a source you trust, beside its files")
         missing = [quote(shard) for shard in shards if not os.path.exists(path.parent / shard)]
         if missing:
             what = f"names {', '.join(missing[:4])}, not found ({len(missing)} of {len(shards)} missing)"
             raise damaged(path, what, "the download may be incomplete: fetch the missing files")
-        files = {shard: _File(path.parent / shard) for shard in shards}
+        files = {shard: open_one(path.parent / shard) for shard in shards}
+        self.format = next((file.format for file in files.values()), self.format)
         self._files = {name: files[shard] for name, shard in places.items()}
         lost = [name for name, file in self._files.items() if name not in file.tensors]
         if lost:

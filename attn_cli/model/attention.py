@@ -208,16 +208,18 @@ class _Slices:
 
     def run(self) -> Iterator[Block]:
         """The blocks in the order of the text."""
-        each = self.attention.pass_.pool.each
+        run = self.attention.pass_
+        each, queries_ = run.pool.each, self._queries()
         if not self.wanted:  # nothing to hand out in between: every core works until the layer is done
-            parts = [self._part(queries, None) for queries in self._queries()]
-            each(lambda job: job(), [job for part in parts for job in part])
+            parts = [self._part(queries, None) for queries in queries_]
+            each(lambda job: job(), [job for part in parts for job in part], run.steps.attended)
             return
-        for queries in self._queries():
+        for i, queries in enumerate(queries_, 1):
             keys = self._keys(queries)
             attn = self._room(len(self.wanted), len(queries), len(keys))
             each(lambda job: job(), self._part(queries, attn))
             yield self.attention.block(attn, self.wanted, queries, keys)
+            run.steps.attended(i / len(queries_))
 
     def _queries(self) -> list[range]:
         """The slices of queries: all of them, or, where only weights are needed, those that were asked for."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from attn_cli.checkpoint._folder import open_weights
 from attn_cli.errors import CheckpointError, TextError, quote
-from attn_cli.model import Provenance
+from attn_cli.model import Provenance, short_name
 from attn_cli.model.bare import named_tokens
 from attn_cli.model.block import Block, Selection, Selections
 from attn_cli.spec import ModelSpec
@@ -30,6 +30,7 @@ class Given:
     """Attention arrays where a model would be: the same names, no weights behind them."""
 
     bare = None
+    known_words = None
 
     def __init__(self, heads: Mapping[tuple[int, int], np.ndarray], tokens: Tokens, source: str) -> None:
         self.heads = dict(sorted(heads.items()))
@@ -52,6 +53,11 @@ class Given:
             positions="none",
         )
         self.provenance = Provenance(source=source, weights="given", embeddings="given", notes=self._notes())
+
+    @property
+    def title(self) -> str:
+        """Where the arrays came from."""
+        return short_name(self.source)
 
     def _notes(self) -> tuple[str, ...]:
         """What is unusual about the rows, said and not mended."""
@@ -164,7 +170,7 @@ def _from_json(path: Path) -> Given:
         heads = {
             (_index(h["layer"]), _index(h["head"])): _square(h["attn"], n)
             for h in document["heads"]
-            if h["queries"] == h["keys"] == list(range(n))
+            if h["queries"] == h["keys"] == list(range(n)) and h.get("kind", "self") in ("self", "encoder")
         }
         whole = len(heads) == len(document["heads"])
     except (KeyError, TypeError, ValueError, AttributeError):

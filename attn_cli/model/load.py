@@ -138,7 +138,7 @@ def _gguf(
     opened: Source, name: str, tokenizer: Tokenizer | None, ignore_keys: tuple[str, ...], dtype: DTypeLike
 ) -> Model:
     """A GGUF file, which brings its config and its tokenizer along; those beside it are of other files."""
-    from attn_cli.model._gguf_tokens import read_tokenizer
+    from attn_cli.model._gguf_tokens import read_tokenizer, tokenizer_notes
     from attn_cli.model.gguf import translate
 
     source = cast("Gguf", opened.weights)
@@ -146,7 +146,8 @@ def _gguf(
     family, spec = read_config(found.config, where=quote(str(source.path)), ignore=ignore_keys)
     weights = bind(replace(spec, **found.changes), family, found.weights, np.dtype(dtype))
     tokens = tokenizer or read_tokenizer(source) or open_tokenizer(opened.tokenizer_files)
-    model = Model(replace(spec, **found.changes), weights, tokens, Provenance(source=name, notes=opened.notes))
+    notes = opened.notes if tokenizer else (*opened.notes, *tokenizer_notes(source))
+    model = Model(replace(spec, **found.changes), weights, tokens, Provenance(source=name, notes=notes))
     model.config = found.config
     return model
 

@@ -32,14 +32,12 @@ class Pool:
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
-    def each(self, job: Callable[[T], None], items: Sequence[T]) -> None:
-        """Does `job` for every item; the first error is raised."""
-        if self.threads == 1 or len(items) == 1:
-            for item in items:
-                job(item)
-            return
-        for done in _executor(self.threads).map(job, items):
-            del done
+    def each(self, job: Callable[[T], None], items: Sequence[T], done: Callable[[float], None] | None = None) -> None:
+        """Does `job` for every item; the first error is raised. `done` is told from here what share of them is finished."""
+        alone = self.threads == 1 or len(items) == 1
+        for i, _ in enumerate(map(job, items) if alone else _executor(self.threads).map(job, items), 1):
+            if done is not None:
+                done(i / len(items))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import shutil
 import struct
 import time
 import tracemalloc
@@ -18,9 +19,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from attn_cli.checkpoint import Checkpoint, npz, safetensors
+from attn_cli.checkpoint import Checkpoint, gguf, npz, pytorch, safetensors
 from attn_cli.errors import CheckpointError
 
+FILES = Path(__file__).parent / "files"
 COUNT = int(os.environ.get("ATTN_CLI_FUZZ", "250"))
 SECONDS = 1.0  # for one input of a few thousand bytes
 ALLOWANCE = 3_000_000  # bytes of Python's own objects and buffers, whatever the file's size
@@ -61,11 +63,46 @@ def npy_file(path: Path) -> None:
     path.write_bytes(buffer.getvalue())
 
 
+def gguf_file(path: Path) -> None:
+    from gguf import GGMLQuantizationType, GGUFWriter, quants
+
+    writer = GGUFWriter(path, "llama")
+    writer.add_block_count(2)
+    writer.add_float32("llama.rope.freq_base", 10000.0)
+    writer.add_token_list(["the", "cat", "sat"])
+    writer.add_token_scores([0.0, -1.0, -2.0])
+    for name, array in arrays().items():
+        if array.dtype.kind == "f" and array.ndim:
+            writer.add_tensor(name, array)
+    block = np.random.default_rng(3).normal(size=(2, 256)).astype(np.float32)
+    for kind in ("BF16", "Q4_0", "Q4_1", "Q5_1", "Q8_0"):
+        number = GGMLQuantizationType[kind]
+        writer.add_tensor(kind, quants.quantize(block[:, :64], number), raw_dtype=number)
+    for kind, size in (("Q4_K", 144), ("Q6_K", 210), ("IQ4_XS", 136)):
+        packed = np.random.default_rng(4).integers(0, 256, (2, size), np.uint8)
+        writer.add_tensor(kind, packed, raw_dtype=GGMLQuantizationType[kind])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def zipped_pytorch_file(path: Path) -> None:
+    shutil.copyfile(FILES / "zipped.bin", path)
+
+
+def old_pytorch_file(path: Path) -> None:
+    shutil.copyfile(FILES / "old.pt", path)
+
+
 FORMATS: dict[str, tuple[ModuleType, Callable[[Path], None], str]] = {
     "safetensors": (safetensors, safetensors_file, "a.safetensors"),
     "npz stored": (npz, npz_file, "a.npz"),
     "npz deflated": (npz, deflated_file, "a.npz"),
     "npy": (npz, npy_file, "a.npy"),
+    "gguf": (gguf, gguf_file, "a.gguf"),
+    "pytorch zipped": (pytorch, zipped_pytorch_file, "a.bin"),
+    "pytorch old": (pytorch, old_pytorch_file, "a.pt"),
 }
 
 
@@ -100,7 +137,7 @@ def damaged(whole: bytes, number: int, rng: random.Random) -> bytes:
 
 def check_message(error: CheckpointError) -> None:
     assert error.message.isprintable()
-    assert ".np" in error.message or ".safetensors" in error.message
+    assert any(suffix in error.message for _, _, suffix in FORMATS.values())
     assert error.hint
 
 

