@@ -547,6 +547,9 @@ def _texts(
 
 def main(argv: list[str] | None = None) -> None:
     """Runs the command line and exits with the code that errors.py documents."""
+    # Rows of a long text are shared out among our own threads (model/pool.py). A short one has too little work for two, and
+    # OpenBLAS's would wait for each other in a loop: several times slower where the machine has anything else to do.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import grammar
 import numpy as np
@@ -15,6 +16,8 @@ from sentence import Entity, Reference, Sentence
 
 import attn_cli
 from attn_cli.checkpoint import safetensors
+from attn_cli.metrics import induction as induction_metric
+from attn_cli.metrics import previous_token as previous_token_metric
 from attn_cli.model import Model
 from attn_cli.tokens import Tokens
 
@@ -70,16 +73,6 @@ def name_at(folder: Path, x: np.ndarray) -> int:
 def run(folder: Path, text: str) -> Run:
     a = model(folder).attend(text, keep=("last_block_output",))
     return Run(a.tokens, a.attn, lambda row: name_at(folder, a.kept["last_block_output"][row]))
-
-
-def run_ids(folder: Path, ids: list[int]) -> np.ndarray:
-    """The attention over tokens given as ids: (layers, heads, queries, keys)."""
-    tokens = replace(Tokens.given([str(i) for i in ids]), ids=tuple(ids))
-    spec, n = model(folder).spec, len(ids)
-    out = np.zeros((spec.n_layers, spec.n_heads, n, n), np.float32)
-    for block in model(folder).blocks(tokens):
-        out[block.layer, :, block.queries.start : block.queries.stop, block.keys.start : block.keys.stop] = block.attn
-    return out
 
 
 def word_spans(s: Sentence) -> list[tuple[int, int]]:
@@ -196,23 +189,29 @@ def random_texts(folder: Path, count: int, length: int, seed: int) -> list[list[
     return np.random.default_rng(seed).integers(5, size, (count, length)).tolist()
 
 
+def mean_score(folder: Path, metric: ModuleType, texts: Iterable[list[int]], first: int = 0) -> np.ndarray:
+    """A metric's mean over the queries that it applies to, from row `first` on: (layers, heads)."""
+    ran = model(folder)
+    total = count = np.zeros((ran.spec.n_layers, ran.spec.n_heads))
+    for ids in texts:
+        scores = np.full((*total.shape, len(ids)), np.nan)
+        tokens = replace(Tokens.given([str(i) for i in ids]), ids=tuple(ids))
+        for block in ran.blocks(tokens):
+            scores[block.layer][:, block.queries.start : block.queries.stop] = metric.score(block)
+        rows = scores[..., first:]
+        total, count = total + np.nansum(rows, -1), count + (~np.isnan(rows)).sum(-1)
+    return total / count
+
+
 def previous_token(folder: Path, texts: list[list[int]]) -> np.ndarray:
     """Mean weight on the token before, (layers, heads), over all rows but the first."""
-    means = []
-    for ids in texts:
-        attn = run_ids(folder, ids)
-        means.append(np.diagonal(attn, -1, 2, 3).mean(-1))
-    return np.mean(means, 0)
+    return mean_score(folder, previous_token_metric, texts)
 
 
 def induction(folder: Path, count: int = 40, half: int = 50, seed: int = 7) -> np.ndarray:
-    """Random tokens twice: mean weight of the second copy on the token after the earlier one, (layers, heads)."""
-    means = []
-    for once in random_texts(folder, count, half, seed):
-        attn = run_ids(folder, once + once)
-        rows = np.arange(half, 2 * half)
-        means.append(attn[:, :, rows, rows - half + 1].mean(-1))
-    return np.mean(means, 0)
+    """Random tokens twice: mean weight of the second copy on what came after the earlier one, (layers, heads)."""
+    twice = [once + once for once in random_texts(folder, count, half, seed)]
+    return mean_score(folder, induction_metric, twice, half)
 
 
 def held_out(split: str, count: int, seed: int) -> list[Sentence]:
