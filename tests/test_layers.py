@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "attn_cli"
 RANKS = {
     "errors": 0, "registry": 0,
-    "spec": 1, "tokens": 1, "select": 1, "report": 1,
+    "spec": 1, "config": 1, "tokens": 1, "select": 1, "report": 1,
     "checkpoint": 2, "families": 2,
     "model": 3,
     "metrics": 4, "collect": 4,

@@ -15,10 +15,11 @@ from types import ModuleType
 from typing import Any
 
 from attn_cli import registry
+from attn_cli.config import ConfigReader
 from attn_cli.errors import CheckpointError, UnsupportedError, quote
 from attn_cli.families._aliases import ALIASES
 from attn_cli.families._refused import INSIDE, REFUSED, TEXT_PARTS
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ModelSpec
 
 MAX_LAYERS = 10_000
 """Of a config that is not damaged: work and memory grow with the number before any tensor is looked for."""

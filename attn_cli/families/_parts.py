@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from attn_cli.config import ConfigReader
 from attn_cli.errors import CheckpointError, UnsupportedError
-from attn_cli.spec import ConfigReader, Layout, Stored, stored
+from attn_cli.spec import Layout, Stored, stored
 
 
 def norm(

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from attn_cli.config import ConfigReader
 from attn_cli.errors import CheckpointError
-from attn_cli.spec import ConfigReader, Rope, RopePairs, RopeScaling
+from attn_cli.spec import Rope, RopePairs, RopeScaling
 
 SCALINGS: dict[str, RopeScaling] = {
     "default": "none",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, PositionScheme, Stored, stored
+from attn_cli.spec import ModelSpec, PositionScheme, Stored, stored
 
 PREFIXES = ("model.", "")
 IGNORED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "encoder.version", "decoder.version")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = ("Lan et al. 2020, arXiv 1909.11942, section 3.1", "Hugging Face transformers, models/albert")
 PREFIXES = ("albert.", "")

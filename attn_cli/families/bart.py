@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import _seq2seq
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ModelSpec
 
 SOURCES = ("Lewis et al. 2020, arXiv 1910.13461, section 2.1", "Hugging Face transformers, models/bart")
 PREFIXES, IGNORED = _seq2seq.PREFIXES, _seq2seq.IGNORED

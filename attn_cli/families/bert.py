@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from attn_cli.spec import ConfigReader, ModelSpec, Stored, stored
+from attn_cli.config import ConfigReader
+from attn_cli.spec import ModelSpec, Stored, stored
 
 SOURCES = ("Devlin et al. 2019, arXiv 1810.04805, section 3", "Hugging Face transformers, models/bert")
 PREFIXES = ("bert.", "")

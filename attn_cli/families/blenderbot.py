@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import _seq2seq
 from attn_cli.families._seq2seq import IGNORED, PREFIXES
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ModelSpec
 
 __all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import fused_qkv, linear, norm
-from attn_cli.spec import Alibi, ConfigReader, ModelSpec, stored
+from attn_cli.spec import Alibi, ModelSpec, stored
 
 SOURCES = (
     "BigScience 2022, arXiv 2211.05100, section 3.2",

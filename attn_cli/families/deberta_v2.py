@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.errors import UnsupportedError
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, Conv, Disentangled, ModelSpec, stored
+from attn_cli.spec import Conv, Disentangled, ModelSpec, stored
 
 SOURCES = (
     "He et al. 2021 (DeBERTa), arXiv 2006.03654, section 3.1",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = ("Sanh et al. 2019, arXiv 1910.01108, section 3", "Hugging Face transformers, models/distilbert")
 PREFIXES = ("distilbert.", "")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import bert
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = ("Clark et al. 2020, arXiv 2003.10555, section 3.2", "Hugging Face transformers, models/electra")
 PREFIXES = ("electra.", "")

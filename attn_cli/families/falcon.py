@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import fused_qkv, linear
 from attn_cli.families._rope import rope
-from attn_cli.spec import Alibi, ConfigReader, ModelSpec, stored
+from attn_cli.spec import Alibi, ModelSpec, stored
 
 SOURCES = (
     "Almazrouei et al. 2023, arXiv 2311.16867, section 4",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import gemma2
 from attn_cli.families._parts import every, windows
 from attn_cli.families._rope import ropes_by_type
 from attn_cli.families.gemma2 import IGNORED, PREFIXES, TENSORS
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ModelSpec
 
 __all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import fused_qkv, linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = ("Radford et al. 2019, Language Models are Unsupervised Multitask Learners, section 2.3",)
 PREFIXES = ("transformer.", "")

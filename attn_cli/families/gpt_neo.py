@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.errors import CheckpointError
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = ("Black et al. 2021, GPT-Neo, doi 10.5281/zenodo.5297715", "Hugging Face transformers, models/gpt_neo")
 PREFIXES = ("transformer.", "")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import fused_qkv, linear, norm
 from attn_cli.families._rope import rope
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = (
     "Black et al. 2022, arXiv 2204.06745, section 2.1",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import llama
 from attn_cli.families._parts import linear, windows
 from attn_cli.families._rope import rope
 from attn_cli.families.llama import IGNORED, PREFIXES
-from attn_cli.spec import ConfigReader, Layout, ModelSpec, stored
+from attn_cli.spec import Layout, ModelSpec, stored
 
 __all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, Rope, stored
+from attn_cli.spec import ModelSpec, Rope, stored
 
 SOURCES = (
     "Wang and Komatsuzaki 2021, GPT-J-6B, github.com/kingoflolz/mesh-transformer-jax",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import _seq2seq
 from attn_cli.families.pegasus import TENSORS
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ModelSpec
 
 SOURCES = (
     "Fan et al. 2020, arXiv 2010.11125, section 4",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import _seq2seq
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ModelSpec
 
 SOURCES = (
     "Junczys-Dowmunt et al. 2018, arXiv 1804.00344",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import fused_qkv, linear, norm
 from attn_cli.families._rope import rope_section
-from attn_cli.spec import ConfigReader, ModelSpec, Rope, stored
+from attn_cli.spec import ModelSpec, Rope, stored
 
 SOURCES = ("Warner et al. 2024, arXiv 2412.13663, section 2.1", "Hugging Face transformers, models/modernbert")
 PREFIXES = ("model.", "")

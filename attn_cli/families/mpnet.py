@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, Relative, stored
+from attn_cli.spec import ModelSpec, Relative, stored
 
 SOURCES = ("Song et al. 2020, arXiv 2004.09297, section 2.4", "Hugging Face transformers, models/mpnet")
 PREFIXES = ("mpnet.", "")

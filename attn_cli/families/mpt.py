@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import fused_qkv, linear, norm
-from attn_cli.spec import Alibi, ConfigReader, ModelSpec, stored
+from attn_cli.spec import Alibi, ModelSpec, stored
 
 SOURCES = (
     "MosaicML 2023, Introducing MPT-7B",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import llama
 from attn_cli.families._parts import norm
 from attn_cli.families.llama import IGNORED, PREFIXES
-from attn_cli.spec import ConfigReader, ModelSpec, Rope
+from attn_cli.spec import ModelSpec, Rope
 
 __all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
 

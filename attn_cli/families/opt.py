@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import linear, norm
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = ("Zhang et al. 2022, arXiv 2205.01068, section 2", "Hugging Face transformers, models/opt")
 PREFIXES = ("model.decoder.", "decoder.", "")

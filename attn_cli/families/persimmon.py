@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import fused_qkv, linear, norm
 from attn_cli.families._rope import rope
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = ("Elsen et al. 2023, Releasing Persimmon-8B", "Hugging Face transformers, models/persimmon")
 PREFIXES = ("model.", "")

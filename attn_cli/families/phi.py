@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.config import ConfigReader
 from attn_cli.families._parts import kv_heads, linear, norm
 from attn_cli.families._rope import rope
-from attn_cli.spec import ConfigReader, ModelSpec, stored
+from attn_cli.spec import ModelSpec, stored
 
 SOURCES = ("Li et al. 2023, arXiv 2309.05463, section 2.2", "Hugging Face transformers, models/phi")
 PREFIXES = ("model.", "")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import llama
 from attn_cli.families._parts import late_windows
 from attn_cli.families.llama import IGNORED, PREFIXES, TENSORS
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ModelSpec
 
 __all__ = ["IGNORED", "PREFIXES", "SOURCES", "TENSORS", "spec"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attn_cli.config import ConfigReader
 from attn_cli.families import bert
-from attn_cli.spec import ConfigReader, ModelSpec
+from attn_cli.spec import ModelSpec
 
 SOURCES = (
     "Liu et al. 2019, arXiv 1907.11692, section 3",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from attn_cli.config import ConfigReader
 from attn_cli.errors import UnsupportedError
-from attn_cli.spec import ConfigReader, ModelSpec, Relative, Stored, stored
+from attn_cli.spec import ModelSpec, Relative, Stored, stored
 
 SOURCES = (
     "Raffel et al. 2020, arXiv 1910.10683, section 2.1",
