@@ -10,19 +10,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 
+from attn_cli import asked, streams
 from attn_cli import options as opt
-from attn_cli import streams
-from attn_cli.errors import AttnError, TextError, UsageError, one_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from attn_cli.commands.show import Request
-    from attn_cli.model.load import Shape
+from attn_cli.errors import AttnError, UsageError, one_line
 
 Job = Callable[[], None]
 T = TypeVar("T")
@@ -61,43 +55,18 @@ def _app(
 
 
 @app.command(epilog=f"Example: {EXAMPLE} -m models/minilm -H 3.1 --query it")
+@opt.spread
 def show(
+    inputs: opt.Inputs,
+    pick: opt.Pick,
+    written: opt.Written,
     text: opt.Text = None,
-    model: opt.ModelSource = None,
-    download: opt.Download = False,
-    tokenizer: opt.TokenizerFile = None,
-    ignore_key: opt.IgnoreKey = None,
-    file: opt.File = None,
     lines: opt.Lines = False,
-    attn: opt.AttnFile = None,
-    random: opt.Random = False,
-    n_layers: opt.NLayers = None,
-    n_heads: opt.NHeads = None,
-    d_model: opt.DModel = None,
-    positions: opt.PositionsOption = None,
-    seed: opt.Seed = None,
-    causal: opt.Causal = False,
-    pair: opt.Pair = None,
-    target: opt.Target = None,
-    kind: opt.KindOption = None,
-    literal: opt.Literal = False,
-    no_added: opt.NoAdded = False,
-    layer: opt.Layer = None,
-    head: opt.Head = None,
     query: opt.Query = None,
     key: opt.Key = None,
     top: opt.TopK = 5,
-    words: opt.Words = False,
-    merge: opt.Merge = None,
-    measure: opt.MeasureOption = opt.Measure.attn,
-    mean: opt.MeanOver = None,
-    max: opt.MaxOver = None,
-    hide_special: opt.HideSpecial = False,
     renormalise: opt.Renormalise = False,
     view: opt.ViewOption = None,
-    format: opt.Format = None,
-    json: opt.Json = False,
-    output: opt.Output = None,
     no_attn: opt.NoAttn = False,
 ) -> Job:
     """Show what every head attends to: a matrix per head and the top keys of each token.
@@ -107,59 +76,33 @@ def show(
     """
 
     def job() -> None:
-        if top < 1:
-            raise UsageError(f"--top {top} is not a count of keys", "give 1 or more")
-        name = streams.choose_format(format, json, output)
+        from dataclasses import replace
+
+        from attn_cli.commands.show import show
+
+        name = streams.choose_format(written.format, written.json, written.output)
         if lines and name in streams.ONE_DOCUMENT:
             raise UsageError(f"--lines makes many texts, {name} holds one", "use --format jsonl")
-        shape = _shape(n_layers, n_heads, d_model, positions, seed, causal)
-        source = _source(model, attn, random, shape, tokenizer, ignore_key, download=download)
-        from attn_cli.commands._measures import Folding
-        from attn_cli.commands.show import Request, show
-
-        request = Request(
-            pair=None if pair is None else streams.argument(pair, "--pair"),
-            target=None if target is None else streams.argument(target, "--target"),
-            kind=None if kind is None else kind.value,
-            layer=layer,
-            head=head,
-            query=None if query is None else streams.argument(query, "--query"),
-            key=None if key is None else streams.argument(key, "--key"),
-            top=top,
-            words=words,
-            merge=None if merge is None else streams.argument(merge, "--merge"),
-            measure=measure.value,
-            folding=Folding.parse(mean, max),
-            hide_special=hide_special,
+        request = replace(
+            asked.request(inputs, pick, name, top, query=query, key=key),
             renormalise=renormalise,
-            literal=literal,
-            added=not no_added,
             view=None if view is None else view.value,
-            everything=name in streams.FOR_PROGRAMS,
             as_computed=name == "jsonl",
             matrices=not no_attn,
         )
-        texts = _texts(source, text, file, lines)
+        source = asked.source(inputs, inputs.attn)
+        texts = asked.texts(source, text, inputs.file, lines, "show")
         version = _our_version() if name in streams.FOR_PROGRAMS else ""  # reading it takes a tenth of a short run
         reports = (show(source, line, request, progress, version=version, number=i) for i, line in texts)
-        streams.write_reports(reports, name, output)
+        streams.write_reports(reports, name, written.output)
 
     return job
 
 
 @app.command(epilog="Example: attn-cli save -m model.gguf -o copy --dtype float16, then attn-cli show -m copy")
+@opt.spread
 def save(
-    model: opt.ModelSource = None,
-    download: opt.Download = False,
-    tokenizer: opt.TokenizerFile = None,
-    ignore_key: opt.IgnoreKey = None,
-    random: opt.Random = False,
-    n_layers: opt.NLayers = None,
-    n_heads: opt.NHeads = None,
-    d_model: opt.DModel = None,
-    positions: opt.PositionsOption = None,
-    seed: opt.Seed = None,
-    causal: opt.Causal = False,
+    weights: opt.Weights,
     output: opt.WeightsOutput = None,
     dtype: opt.WeightsType = None,
     force: opt.Force = False,
@@ -174,16 +117,19 @@ def save(
         if output is None:
             raise UsageError("no file or folder named", "for example: attn-cli save -m model.gguf -o copy")
         path, form, whole = streams.weights_target(output)
-        shape = _shape(n_layers, n_heads, d_model, positions, seed, causal)
-        source = _source(model, None, random, shape, tokenizer, ignore_key, download=download)
+        source = asked.source(weights)
         if whole and source.bare is not None:
-            raise UsageError(f"--output {output} is a folder, random and bare weights are one file", "name it heads.npz")
+            raise UsageError(
+                f"--output {output} is a folder, random and bare weights are one file", "name it heads.npz"
+            )
         from attn_cli import registry
         from attn_cli.commands.save import save
 
         copy, writer = save(source, form, None if dtype is None else dtype.value), registry.get("checkpoint", form)
         more = {"types": copy.types} if form == "safetensors" else {}
-        streams.save_files(path, whole, lambda p: writer.save(p, copy.arrays, copy.meta, **more), copy.beside, force=force)
+        streams.save_files(
+            path, whole, lambda p: writer.save(p, copy.arrays, copy.meta, **more), copy.beside, force=force
+        )
 
     return job
 
@@ -239,7 +185,9 @@ def models(format: opt.Format = None, json: opt.Json = False, output: opt.Output
     return job
 
 
-@app.command(epilog=f'Example: attn-cli heads "{SENTENCE}" --by previous_token, or attn-cli heads --repeat 50 -m models/gpt2')
+@app.command(
+    epilog=f'Example: attn-cli heads "{SENTENCE}" --by previous_token, or attn-cli heads --repeat 50 -m models/gpt2'
+)
 @opt.spread
 def heads(
     inputs: opt.Inputs,
@@ -267,10 +215,14 @@ def heads(
         if repeat is not None and (text is not None or inputs.file is not None):
             raise UsageError("--repeat makes its own tokens", "leave out the text")
         of_tokens = repeat is not None and inputs.model is not None  # then --seed draws those, not the weights
-        source, name, base = _asked(replace(inputs, seed=None) if of_tokens else inputs, pick, written, top)
-        asked = HeadsRequest(base=base, by=by, sort=sort, reverse=reverse, top=top, repeat=repeat, seed=inputs.seed or 0)
-        texts = [""] if repeat is not None else [t for _, t in _texts(source, text, inputs.file, lines, "heads")]
-        report = heads(source, texts, asked, progress, version=_our_version())
+        name = streams.choose_format(written.format, written.json, written.output)
+        base = asked.request(inputs, pick, name, top)
+        source = asked.source(replace(inputs, seed=None) if of_tokens else inputs, inputs.attn)
+        wanted = HeadsRequest(
+            base=base, by=by, sort=sort, reverse=reverse, top=top, repeat=repeat, seed=inputs.seed or 0
+        )
+        texts = [""] if repeat is not None else [t for _, t in asked.texts(source, text, inputs.file, lines, "heads")]
+        report = heads(source, texts, wanted, progress, version=_our_version())
         streams.write_reports([report], name, written.output)
 
     return job
@@ -293,17 +245,12 @@ def find(
     """
 
     def job() -> None:
-        from dataclasses import replace
-
         from attn_cli.commands.find import find
 
-        source, name, base = _asked(inputs, pick, written, top)
-        request = replace(
-            base,
-            query=None if query is None else streams.argument(query, "--query"),
-            key=None if key is None else streams.argument(key, "--key"),
-        )
-        ((_, whole),) = _texts(source, text, inputs.file, False, "find")
+        name = streams.choose_format(written.format, written.json, written.output)
+        request = asked.request(inputs, pick, name, top, query=query, key=key)
+        source = asked.source(inputs, inputs.attn)
+        ((_, whole),) = asked.texts(source, text, inputs.file, False, "find")
         report = find(source, whole, request, progress, version=_our_version())
         streams.write_reports([report], name, written.output)
 
@@ -331,89 +278,38 @@ def compare(
     """
 
     def job() -> None:
-        from dataclasses import replace
-
         from attn_cli.commands.compare import CompareRequest, compare
 
         given = [o for o, v in (("OTHER", other), ("--other-model", other_model), ("--other-head", other_head)) if v]
         if len(given) != 1:
             what = "compare with what?" if not given else f"{' and '.join(given)}: one at a time"
-            raise UsageError(what, 'give a second sentence, --other-model PATH, or --head 3.1 --other-head 4.0')
-        source, name, base = _asked(inputs, pick, written, top)
-        base = replace(
-            base,
-            query=None if query is None else streams.argument(query, "--query"),
-            key=None if key is None else streams.argument(key, "--key"),
-        )
-        asked = CompareRequest(
+            raise UsageError(what, "give a second sentence, --other-model PATH, or --head 3.1 --other-head 4.0")
+        name = streams.choose_format(written.format, written.json, written.output)
+        base = asked.request(inputs, pick, name, top, query=query, key=key)
+        source = asked.source(inputs, inputs.attn)
+        wanted = CompareRequest(
             base=base,
-            other_text=None if other is None else streams.argument(other, "OTHER"),
+            other_text=asked.argument(other, "OTHER"),
             other_head=other_head,
             everything=base.everything,
         )
         second = source
         if other_model is not None:
-            shape = _shape(None, None, None, None, None, False)
-            second = _source(other_model, None, False, shape, inputs.tokenizer, inputs.ignore_key, download=inputs.download)
-        ((_, whole),) = _texts(source, text, inputs.file, False, "compare")
-        report = compare(source, second, whole, asked, progress, version=_our_version())
+            second = asked.other(inputs, other_model)
+        ((_, whole),) = asked.texts(source, text, inputs.file, False, "compare")
+        report = compare(source, second, whole, wanted, progress, version=_our_version())
         streams.write_reports([report], name, written.output)
 
     return job
 
 
-def _asked(inputs: opt.Inputs, pick: opt.Pick, written: opt.Written, top: int) -> tuple[Any, str, Request]:
-    """What the shared options come to: the source, the format, and the request without the command's own."""
-    from attn_cli.commands._measures import Folding
-    from attn_cli.commands.show import Request
-
-    if top < 1:
-        raise UsageError(f"--top {top} is not a count of rows", "give 1 or more")
-    name = streams.choose_format(written.format, written.json, written.output)
-    shape = _shape(inputs.n_layers, inputs.n_heads, inputs.d_model, inputs.positions, inputs.seed, inputs.causal)
-    source = _source(
-        inputs.model, inputs.attn, inputs.random, shape, inputs.tokenizer, inputs.ignore_key, download=inputs.download
-    )
-    request = Request(
-        pair=None if inputs.pair is None else streams.argument(inputs.pair, "--pair"),
-        target=None if inputs.target is None else streams.argument(inputs.target, "--target"),
-        kind=None if inputs.kind is None else inputs.kind.value,
-        layer=pick.layer,
-        head=pick.head,
-        top=top,
-        words=pick.words,
-        hide_special=pick.hide_special,
-        merge=None if pick.merge is None else streams.argument(pick.merge, "--merge"),
-        measure=pick.measure.value,
-        folding=Folding.parse(pick.mean, pick.max),
-        literal=inputs.literal,
-        added=not inputs.no_added,
-        everything=name in streams.FOR_PROGRAMS,
-    )
-    return source, name, request
-
-
 @app.command(epilog=f"Example: {EXAMPLE.replace(' show ', ' explain ')} --query it")
+@opt.spread
 def explain(
+    inputs: opt.Reading,
+    written: opt.Written,
     text: opt.Text = None,
     toy: opt.Toy = False,
-    file: opt.File = None,
-    pair: opt.Pair = None,
-    target: opt.Target = None,
-    literal: opt.Literal = False,
-    no_added: opt.NoAdded = False,
-    model: opt.ModelSource = None,
-    download: opt.Download = False,
-    tokenizer: opt.TokenizerFile = None,
-    ignore_key: opt.IgnoreKey = None,
-    random: opt.Random = False,
-    n_layers: opt.NLayers = None,
-    n_heads: opt.NHeads = None,
-    d_model: opt.DModel = None,
-    positions: opt.PositionsOption = None,
-    seed: opt.Seed = None,
-    causal: opt.Causal = False,
-    kind: opt.KindOption = None,
     layer: opt.OneLayer = None,
     head: opt.OneHead = None,
     query: opt.OneQuery = None,
@@ -423,58 +319,33 @@ def explain(
     step: opt.Step = None,
     pause: opt.Pause = False,
     lang: opt.Lang = None,
-    format: opt.Format = None,
-    json: opt.Json = False,
-    output: opt.Output = None,
 ) -> Job:
     """Walk through one token's attention in six steps, with every number: input, q k v, scores, scaling, softmax, output."""
 
     def job() -> None:
         if brief and full:
             raise UsageError("--brief and --full contradict each other", "leave one out")
-        name = streams.choose_format(format, json, output)
-        shape = _shape(n_layers, n_heads, d_model, positions, seed, causal)
-        if toy:
-            source = _toy(text, file, model, random, shape)
-        else:
-            source = _source(model, None, random, shape, tokenizer, ignore_key, download=download)
+        name = streams.choose_format(written.format, written.json, written.output)
+        source = asked.toy(inputs, text) if toy else asked.source(inputs)
         from attn_cli.commands.explain import Request, explain
 
         request = Request(
-            pair=None if pair is None else streams.argument(pair, "--pair"),
-            target=None if target is None else streams.argument(target, "--target"),
-            kind=None if kind is None else kind.value,
+            **asked.reading(inputs),
             layer=layer,
             head=head,
-            query=None if query is None else streams.argument(query, "--query"),
-            key=None if key is None else streams.argument(key, "--key"),
-            literal=literal,
-            added=not no_added,
+            query=asked.argument(query, "--query"),
+            key=asked.argument(key, "--key"),
             depth="full" if full else "brief" if brief else "usual",
             step=step,
             language=streams.language() if lang is None else lang.value,
             pause=pause,
             toy=toy,
         )
-        words = "" if source.given is not None else streams.read_text(text, file, "explain")
+        words = "" if source.given is not None else streams.read_text(text, inputs.file, "explain")
         version = _our_version() if name in streams.FOR_PROGRAMS else ""
-        streams.write_reports([explain(source, words, request, version=version)], name, output)
+        streams.write_reports([explain(source, words, request, version=version)], name, written.output)
 
     return job
-
-
-def _toy(text: str | None, file: Path | None, model: str | None, random: bool, shape: Shape) -> Any:
-    """The worked example, which brings its own input and weights."""
-    if text is not None or file is not None or model is not None or random or shape.given():
-        raise UsageError("--toy brings its own words and weights", "leave out the text and the options of the model")
-    from attn_cli.commands import _toy
-
-    return _toy.model()
-
-
-def progress(items: Iterable[T], total: int) -> Iterable[T]:
-    """The items as they are: short work needs no bar."""
-    return items
 
 
 def _our_version() -> str:
@@ -483,66 +354,9 @@ def _our_version() -> str:
     return __version__
 
 
-def _shape(
-    n_layers: int | None, n_heads: int | None, d_model: int | None, positions: opt.Positions | None, seed: int | None,
-    causal: bool,
-) -> Shape:  # fmt: skip
-    from attn_cli.model.load import Shape
-
-    return Shape(
-        n_layers=n_layers,
-        n_heads=n_heads,
-        d_model=d_model,
-        positions=None if positions is None else positions.value,
-        seed=seed,
-        causal=causal or None,
-    )
-
-
-def _source(
-    model: str | None,
-    attn: Path | None,
-    random: bool,
-    shape: Shape,
-    tokenizer: Path | None,
-    ignore_key: list[str] | None,
-    *,
-    download: bool = False,
-) -> Any:
-    """What gives the blocks: a model on disk, random weights, or attention that was saved."""
-    from attn_cli.model import load
-
-    named = [o for o, v in (("--model", model), ("--attn", attn), ("--random", random or None)) if v is not None]
-    if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} contradict each other", "give one of them")
-    if attn is not None:
-        from attn_cli.model.given import read_given
-
-        if shape.given() or tokenizer:
-            raise UsageError("--attn is attention already: no weights, no tokenizer", "leave the other options out")
-        return read_given(attn)
-    if model is None:
-        if download:
-            raise UsageError("--download needs a model to fetch", "name it: -m org/name")
-        if random or shape.given():
-            return load.random_model(shape, tokenizer=tokenizer, dtype="float64")
-    name, keys = None if model is None else streams.argument(model, "--model"), tuple(ignore_key or ())
-    return load.load(name, dtype=None, tokenizer=tokenizer, ignore_keys=keys, shape=shape, download=download)
-
-
-def _texts(
-    source: Any, text: str | None, file: Path | None, lines: bool, command: str = "show"
-) -> Iterable[tuple[int, str]]:
-    """The texts to run, numbered; a source that brings its own input needs none."""
-    if source.given is not None:
-        return [(0, "")]
-    whole = streams.read_text(text, file, command)
-    if not lines:
-        return [(0, whole)]
-    found = [(i, line) for i, line in enumerate(whole.split("\n")) if line.strip()]
-    if not found:
-        raise TextError("there is no line with text", "give one text a line")
-    return found
+def progress(items: Iterable[T], total: int) -> Iterable[T]:
+    """The items as they are: short work needs no bar."""
+    return items
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -75,7 +75,9 @@ Sources = Annotated[
 ]
 Tensors = Annotated[
     bool,
-    typer.Option("--tensors", rich_help_panel=_PICK, help="List every tensor, not one row for those that repeat by layer."),
+    typer.Option(
+        "--tensors", rich_help_panel=_PICK, help="List every tensor, not one row for those that repeat by layer."
+    ),
 ]
 Download = Annotated[
     bool,
@@ -109,7 +111,9 @@ NHeads = Annotated[
 ]  # fmt: skip
 DModel = Annotated[
     int | None,
-    typer.Option("--d-model", metavar="N", rich_help_panel=_RANDOM, show_default="64", help="Width of a token's vector."),
+    typer.Option(
+        "--d-model", metavar="N", rich_help_panel=_RANDOM, show_default="64", help="Width of a token's vector."
+    ),
 ]
 PositionsOption = Annotated[
     Positions | None,
@@ -127,7 +131,9 @@ Causal = Annotated[
 ]
 File = Annotated[
     Path | None,
-    typer.Option("--file", metavar="FILE", rich_help_panel=_TEXT, show_default=False, help="Read the text from a file."),
+    typer.Option(
+        "--file", metavar="FILE", rich_help_panel=_TEXT, show_default=False, help="Read the text from a file."
+    ),
 ]
 Lines = Annotated[
     bool,
@@ -191,7 +197,9 @@ Brief = Annotated[bool, typer.Option("--brief", rich_help_panel=_VIEW, help="One
 Full = Annotated[bool, typer.Option("--full", rich_help_panel=_VIEW, help="Every key and every component.")]
 Step = Annotated[
     int | None,
-    typer.Option("--step", metavar="1-6", min=1, max=6, rich_help_panel=_VIEW, show_default=False, help="Only this step."),
+    typer.Option(
+        "--step", metavar="1-6", min=1, max=6, rich_help_panel=_VIEW, show_default=False, help="Only this step."
+    ),
 ]
 Pause = Annotated[
     bool, typer.Option("--pause", rich_help_panel=_VIEW, help="In a terminal: wait for a key between the steps.")
@@ -332,15 +340,13 @@ OtherHead = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inputs:
-    """Options that commands over texts share: where the text and the weights come from."""
+class Weights:
+    """Options that say which weights run: those of a model, random ones, or bare matrices."""
 
     model: ModelSource = None
     download: Download = False
     tokenizer: TokenizerFile = None
     ignore_key: IgnoreKey = None
-    file: File = None
-    attn: AttnFile = None
     random: Random = False
     n_layers: NLayers = None
     n_heads: NHeads = None
@@ -348,11 +354,25 @@ class Inputs:
     positions: PositionsOption = None
     seed: Seed = None
     causal: Causal = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Weights):
+    """And the options that say how a text is read."""
+
+    file: File = None
     pair: Pair = None
     target: Target = None
     kind: KindOption = None
     literal: Literal = False
     no_added: NoAdded = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs(Reading):
+    """And attention that was saved, in place of a model."""
+
+    attn: AttnFile = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -387,7 +407,9 @@ def spread(function: Callable[..., T]) -> Callable[..., T]:
         if name in grouped:
             fields_of = get_type_hints(grouped[name], include_extras=True)
             parameters += [
-                inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=fields_of[f.name])
+                inspect.Parameter(
+                    f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=fields_of[f.name]
+                )
                 for f in fields(grouped[name])
             ]
         else:
