@@ -52,7 +52,7 @@ FRAMES: tuple[Frame, ...] = (
         "in into inside",
     ),
     Frame(
-        "furniture vehicle tool machine instrument",
+        "furniture vehicle tool animal machine instrument",
         "barrier way",
         "fit/fit/fit go/went/gone pass",
         BIG + " long wide tall thick fat",
