@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attn_cli import options as opt
 from attn_cli import streams
@@ -13,6 +13,8 @@ from attn_cli.errors import TextError, UsageError
 if TYPE_CHECKING:
     from attn_cli.commands.show import Request
     from attn_cli.model.load import Shape
+
+T = TypeVar("T")
 
 
 def source(weights: opt.Weights, attn: Path | None = None) -> Any:
@@ -125,3 +127,13 @@ def texts(source: Any, text: str | None, file: Path | None, lines: bool, command
     if not found:
         raise TextError("there is no line with text", "give one text a line")
     return found
+
+
+def each(texts: Iterable[tuple[int, str]], run: Callable[[int, str], T], *, lines: bool) -> Iterator[T]:
+    """What `run` makes of each text; an error of one of several lines says which."""
+    for i, text in texts:
+        try:
+            found = run(i, text)
+        except TextError as error:
+            raise TextError(f"line {i + 1}: {error.message}" if lines else error.message, error.hint) from None
+        yield found

@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import typer
 
 from attn_cli import asked, streams
 from attn_cli import options as opt
 from attn_cli.errors import AttnError, UsageError, one_line
+from attn_cli.progress import progress
 
 Job = Callable[[], None]
-T = TypeVar("T")
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 CHANGED = SENTENCE.replace("tired", "wide")
@@ -31,7 +32,6 @@ app = typer.Typer(
     name="attn-cli",
     help="See what a transformer attends to: every head of a real model, in the terminal.",
     epilog=f"Example: {EXAMPLE} --query it",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -67,6 +67,7 @@ def show(
     top: opt.TopK = 5,
     renormalise: opt.Renormalise = False,
     view: opt.ViewOption = None,
+    pool: opt.PoolOption = None,
     no_attn: opt.NoAttn = False,
 ) -> Job:
     """Show what every head attends to: a matrix per head and the top keys of each token.
@@ -86,14 +87,19 @@ def show(
         request = replace(
             asked.request(inputs, pick, name, top, query=query, key=key),
             renormalise=renormalise,
-            view=None if view is None else view.value,
-            as_computed=name == "jsonl",
+            view=view.value if view is not None else "matrix" if pool is not None else None,
+            pooling=opt.Pool.mean.value if pool is None else pool.value,
+            room=streams.room(name),
+            as_computed=name in streams.AS_COMPUTED,
             matrices=not no_attn,
         )
         source = asked.source(inputs, inputs.attn)
         texts = asked.texts(source, text, inputs.file, lines, "show")
         version = _our_version() if name in streams.FOR_PROGRAMS else ""  # reading it takes a tenth of a short run
-        reports = (show(source, line, request, progress, version=version, number=i) for i, line in texts)
+        watch = partial(progress, quiet=sys.stdout.isatty() and name == "jsonl")
+        reports = asked.each(
+            texts, lambda i, line: show(source, line, request, watch, version=version, number=i), lines=lines
+        )
         streams.write_reports(reports, name, written.output)
 
     return job
@@ -354,16 +360,13 @@ def _our_version() -> str:
     return __version__
 
 
-def progress(items: Iterable[T], total: int) -> Iterable[T]:
-    """The items as they are: short work needs no bar."""
-    return items
-
-
 def main(argv: list[str] | None = None) -> None:
     """Runs the command line and exits with the code that errors.py documents."""
     # Rows of a long text are shared out among our own threads (model/pool.py). A short one has too little work for two, and
     # OpenBLAS's would wait for each other in a loop: several times slower where the machine has anything else to do.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if sys.stdout is None:
+        sys.exit(_fail("standard output is closed", "open it, or give /dev/null", UsageError.exit_code))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -372,12 +375,15 @@ def main(argv: list[str] | None = None) -> None:
 
 def run(argv: list[str]) -> int:
     """Runs one command line; its exit code."""
+    argv = argv or ["--help"]
     # the base of all that the parser raises, whatever package it comes from
     parse_error: type[Exception] = typer.BadParameter.__mro__[2]
     try:
         job = app(args=argv, prog_name="attn-cli", standalone_mode=False)
         if callable(job):
             job()
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a full disk or a closed pipe is met
     except AttnError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except parse_error as error:
@@ -387,11 +393,20 @@ def run(argv: list[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         _close_stdout()  # the reader has seen enough
-        return 0
+    except MemoryError as error:
+        return _fail(
+            f"not enough memory: {error}".rstrip(": "), "a shorter text, fewer heads (-H), or a smaller model", 2
+        )
+    except OSError as error:
+        _close_stdout()
+        named = f"{error.filename}: " if error.filename else "cannot write: "
+        return _fail(f"{named}{error.strerror or error}", "check the disk, the path and its permissions", 2)
     return 0
 
 
 def _fail(message: str, hint: str, code: int) -> int:
+    if sys.stderr is None:
+        return code
     sys.stderr.write(f"error: {one_line(message)}\n")
     if hint:
         sys.stderr.write(f"hint: {one_line(hint)}\n")
@@ -425,6 +440,8 @@ def _commands() -> list[str]:
 
 def _close_stdout() -> None:
     """Points stdout at nothing, so that the interpreter's last flush finds no closed pipe."""
+    if sys.stdout is None:
+        return
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,7 +15,7 @@ BOOKKEEPING = frozenset(
     _num_labels output_attentions output_hidden_states output_past problem_type return_dict task_specific_params
     tokenizer_class torch_dtype dtype torchscript transformers_version use_cache attention_dropout
     attention_probs_dropout_prob attn_pdrop embd_pdrop hidden_dropout_prob hidden_dropout resid_pdrop dropout
-    summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj bad_words_ids
+    show_layer summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj bad_words_ids
     begin_suppress_tokens bos_token_id chunk_size_feed_forward cross_attention_hidden_size
     decoder_start_token_id diversity_penalty do_sample early_stopping encoder_no_repeat_ngram_size eos_token_id
     exponential_decay_length_penalty forced_bos_token_id forced_eos_token_id length_penalty max_length

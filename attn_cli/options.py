@@ -23,6 +23,13 @@ class View(StrEnum):
     both = "both"
 
 
+class Pool(StrEnum):
+    """What a cell of a long text's matrix is of its block of weights."""
+
+    mean = "mean"
+    max = "max"
+
+
 class Positions(StrEnum):
     """Where tokens stand, in random or bare attention."""
 
@@ -257,10 +264,15 @@ ViewOption = Annotated[
     typer.Option("--view", rich_help_panel=_VIEW, show_default=False,
                  help="Matrices, lists of top keys, or both."),
 ]  # fmt: skip
+PoolOption = Annotated[
+    Pool | None,
+    typer.Option("--pool", rich_help_panel=_VIEW, show_default="mean",
+                 help="What a cell of a long text's matrix is of its block of weights."),
+]  # fmt: skip
 Format = Annotated[
     str | None,
     typer.Option("--format", "-f", metavar="FORMAT", rich_help_panel=_OUT, show_default=False,
-                 help="table, json, jsonl, csv or svg; else by the suffix of --output, else table."),
+                 help="table, json, jsonl, csv, npz or svg; else by the suffix of --output, else table."),
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", rich_help_panel=_OUT, help="The same as --format json.")]
 Output = Annotated[

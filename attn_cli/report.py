@@ -1,6 +1,7 @@
 """What a command found: frozen data with raw floats and raw text. Commands build it, renderers write it.
 
-Rows are queries (what looks), columns are keys (what is looked at). Nothing here is rounded or escaped.
+Rows are queries (what looks), columns are keys (what is looked at). Nothing here is rounded or escaped. Nobody compares
+elements, some of which hold arrays; `eq=False` saves a third of the time that making these classes takes at every start.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Special = Literal["added", "typed"]
 Positions = int | tuple[int, ...]  # one token, or the tokens merged into one row or column
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Token:
     """One token of the text as the model reads it; `start` and `end` count code points of the given text."""
 
@@ -32,7 +33,7 @@ class Token:
     continues: bool = False  # a further piece of the same word as the token before
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Axis:
     """The rows or the columns of a matrix: token positions, and how each is called."""
 
@@ -46,7 +47,7 @@ class Axis:
         return len(self.positions)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Top:
     """The strongest keys of one query: `keys` are (index into the key axis, weight), strongest first."""
 
@@ -54,7 +55,16 @@ class Top:
     keys: tuple[tuple[int, float], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pooled:
+    """Cells that stand for blocks of so many queries and keys: the mean or the largest of what may be seen there."""
+
+    queries: int
+    keys: int
+    how: Literal["mean", "max"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Head:
     """One head's weights over the chosen queries and keys."""
 
@@ -70,9 +80,10 @@ class Head:
     folded: str = ""  # of which heads and layers this is, where it is not one head
     role: str | None = None  # what the model card says this head does
     text: int = 0  # index of the text, with --lines
+    pooled: Pooled | None = None  # where a row or column stands for several queries or keys
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
     """One column of a table: `name` is its key in JSON, `title` its heading in a picture."""
 
@@ -86,7 +97,7 @@ class Column:
     pictured: bool = True  # False: only in the formats for programs
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
     """Rows of raw values under named columns; None where a row has no such value.
 
@@ -103,7 +114,7 @@ class Table:
     limit: int | None = None  # how many rows a picture has
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Label:
     """A token in a table; `position` only where it takes that to tell it from another."""
 
@@ -112,7 +123,7 @@ class Label:
     continues: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Prose:
     """A paragraph. `aside` may be read or not; `answer` is what the reader came for."""
 
@@ -120,14 +131,14 @@ class Prose:
     kind: Literal["text", "aside", "answer"] = "text"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Formula:
     """Formulas in Unicode, each with the shapes of what stands in it."""
 
     lines: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Section:
     """A part of a text that is read from its start to its end; pictures only, programs find the numbers in `fields`."""
 
@@ -135,7 +146,7 @@ class Section:
     parts: tuple[Prose | Formula | Table, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class HeadMap:
     """One cell for each head of a model, rows being layers: for the picture only, its numbers stand in a table."""
 
@@ -150,7 +161,7 @@ class HeadMap:
     notes: tuple[str, ...] = ()  # what the codes and numbers are
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Difference:
     """One head's weights after less those before, over rows and columns that both have: -1 to 1."""
 
@@ -163,7 +174,7 @@ class Difference:
     title: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Note:
     """One line for the reader: how things are (`info`), or what may mislead (`warning`)."""
 
@@ -171,7 +182,7 @@ class Note:
     kind: Literal["info", "warning"] = "info"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Report:
     """The answer of one command.
 

@@ -169,6 +169,11 @@ class ModelSpec:
         """The rotary positions of a layer; None where it has none."""
         return self.layer_ropes[layer] if self.layer_ropes else self.rope
 
+    def scale_at(self, layer: int) -> float:
+        """What q . k is multiplied by before the softmax."""
+        base = self.d_head**-0.5 if self.scale is None else self.scale
+        return base / (layer + 1) if self.inverse_layer_scale else base
+
     def window_at(self, layer: int) -> int | None:
         """The window of a layer; None where its queries see the whole text."""
         return self.windows[layer] if self.windows else None

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from attn_cli import registry
-from attn_cli.errors import TextError, UsageError, quote
+from attn_cli.errors import TextError, UsageError, one_line, quote
 
 if TYPE_CHECKING:
     from attn_cli.report import Report
 
 FOR_PROGRAMS = ("json", "jsonl", "npz", "csv")  # formats that give every head unless told otherwise
+MAX_TEXT = 2**28  # bytes
+AS_COMPUTED = ("jsonl", "npz")  # formats that send each head when it is there
 ONE_DOCUMENT = ("json", "svg", "npz", "csv")  # formats that hold one text
 
 
@@ -66,6 +69,8 @@ def decode(stream: BinaryIO, name: str) -> str:
     decoder, parts, at = codecs.getincrementaldecoder("utf-8")(), [], 0
     try:
         while chunk := stream.read(2**16):
+            if at > MAX_TEXT:
+                raise TextError(f"{name} holds more than {MAX_TEXT // 2**20} MiB", "give a part of it")
             if at == 0 and chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 raise TextError(f"{name} is UTF-16, not UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
             pending = len(decoder.getstate()[0])
@@ -121,12 +126,28 @@ def choose_format(name: str | None, json: bool, output: Path | None) -> str:
     return name
 
 
+def room(name: str) -> tuple[int, int]:
+    """Rows and columns of a matrix that fit where a picture goes: a screen as it is, a file at its widest."""
+    if name != "table":
+        return 40, 60
+    from attn_cli.render import Target
+
+    target = Target.of(sys.stdout)
+    lines = shutil.get_terminal_size((target.width, 48)).lines if target.tty else 48
+    return max(8, min(40, lines - 8)), max(8, (target.width - 12) // 3)  # a label of a range, cells of three
+
+
 def write_reports(reports: Iterable[Report], name: str, output: Path | None) -> None:
     """Reports one after another to standard output, or to a file."""
     from attn_cli.render import Target
 
     renderer = registry.get("render", name)
+    reports = _warned(reports, name, output)
     if output is None:
+        if renderer.BINARY and sys.stdout.isatty():
+            raise UsageError(
+                f"--format {name} is no text for a terminal", f"name a file: -o attention.{name}, or pipe it on"
+            )
         target = Target.of(sys.stdout)
         for report in _apart(reports, name):
             renderer.write(report, target)
@@ -135,6 +156,16 @@ def write_reports(reports: Iterable[Report], name: str, output: Path | None) -> 
     with replacing(output) as part, part.open("w", encoding="utf-8", newline="\n") as stream:
         for report in _apart(reports, name):
             renderer.write(report, Target(stream=stream))
+
+
+def _warned(reports: Iterable[Report], name: str, output: Path | None) -> Iterator[Report]:
+    """The reports; what may mislead goes to standard error as well, unless a picture on the same screen says it."""
+    for report in reports:
+        if not (name == "table" and output is None and sys.stdout.isatty()):
+            for note in report.notes:
+                if note.kind == "warning" and sys.stderr is not None:
+                    sys.stderr.write(f"warning: {one_line(note.text)}\n")
+        yield report
 
 
 def _apart(reports: Iterable[Report], name: str) -> Iterator[Report]:
@@ -159,7 +190,9 @@ def weights_target(output: str) -> tuple[Path, Literal["safetensors", "npz"], st
     return path, "npz" if suffix == ".npz" else "safetensors", ""
 
 
-def save_files(output: Path, weights: str, write: Callable[[Path], None], beside: Mapping[str, bytes], *, force: bool) -> None:
+def save_files(
+    output: Path, weights: str, write: Callable[[Path], None], beside: Mapping[str, bytes], *, force: bool
+) -> None:
     """Writes weights and the files that belong beside them, each under another name first.
 
     `weights`: "" where `output` is the weight file itself; else its name in the folder `output`, which is made. Files that
@@ -176,7 +209,9 @@ def save_files(output: Path, weights: str, write: Callable[[Path], None], beside
         try:
             folder.mkdir(parents=True)
         except OSError as error:
-            raise UsageError(f"--output {quote(str(folder))}: {error.strerror or error}", "choose another place") from None
+            raise UsageError(
+                f"--output {quote(str(folder))}: {error.strerror or error}", "choose another place"
+            ) from None
     try:
         with replacing(file) as part:
             write(part)
@@ -200,14 +235,23 @@ def _holds(path: Path, data: bytes) -> bool:
 
 @contextmanager
 def replacing(output: Path) -> Iterator[Path]:
-    """A path beside `output` to write to; it takes the place of `output` when the block ends without an error."""
-    part = output.with_name(f".{output.name}.{os.getpid()}.part")
+    """A path beside `output` to write to; it takes the place of `output` when the block ends without an error.
+
+    A link stays a link, to the new file. A device or pipe (/dev/null, /dev/stdout) is written to itself.
+    """
+    direct = output.exists() and not output.is_file() and not output.is_dir()
+    file = output if direct or not output.is_symlink() else Path(os.path.realpath(output))
+    part = output if direct else file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         yield part
-        os.replace(part, output)
+        if not direct:
+            with suppress(OSError):
+                shutil.copymode(file, part)  # where it replaces a file, with that one's permissions
+            os.replace(part, file)
     except OSError as error:
         raise UsageError(
             f"--output {quote(str(output))}: {error.strerror or error}", "check the folder and its permissions"
         ) from None
     finally:
-        part.unlink(missing_ok=True)
+        if not direct:
+            part.unlink(missing_ok=True)

@@ -186,6 +186,8 @@ def open_tokenizer_file(path: Path) -> Tokenizer:
 
 def _bounded(path: Path) -> bytes:
     try:
+        if not path.is_file():
+            raise CheckpointError(f"{quote(str(path))}: not a file", "name a tokenizer.json")
         if path.stat().st_size > MAX_TOKENIZER_BYTES:
             raise CheckpointError(f"{quote(str(path))}: too large for a tokenizer file", "name a tokenizer.json")
         return path.read_bytes()
@@ -355,11 +357,38 @@ def _piece_bytes(piece: str, spelling: Spelling) -> bytes:
 
 def _readable(pieces: Sequence[str], special: Sequence[str | None], spelling: Spelling) -> tuple[str, ...]:
     """What each piece says, as text."""
-    stream: list[tuple[int, int]] = []  # (token, byte), specials left out
-    for i, piece in enumerate(pieces):
-        if special[i] is None:
-            stream.extend((i, b) for b in _piece_bytes(piece, spelling))
+    whole: dict[str, str | None] = {}  # a long text has few different pieces: each is read once
     texts = ["" if s is None else p for p, s in zip(pieces, special, strict=True)]
+    parts: list[int] = []  # neighbours that are no whole characters by themselves
+    for i, piece in enumerate(pieces):
+        if special[i] is not None:
+            continue
+        if piece not in whole:
+            whole[piece] = _characters(_piece_bytes(piece, spelling))
+        text = whole[piece]
+        if text is None:
+            parts.append(i)
+            continue
+        if parts:  # no character reaches into a piece that is one by itself
+            _join(parts, pieces, spelling, texts)
+            parts = []
+        texts[i] = text
+    _join(parts, pieces, spelling, texts)
+    # one space before a word only says that a word begins
+    return tuple(t[1:] if len(t) > 1 and t[0] == " " and not t[1].isspace() else t for t in texts)
+
+
+def _characters(data: bytes) -> str | None:
+    """The characters that bytes are; None where they are cut, no UTF-8, or nothing at all."""
+    try:
+        return data.decode("utf-8", "surrogatepass") or None
+    except UnicodeDecodeError:
+        return None
+
+
+def _join(tokens: Sequence[int], pieces: Sequence[str], spelling: Spelling, texts: list[str]) -> None:
+    """Reads pieces as one stream of bytes and adds to each one's text the characters it has a part in."""
+    stream = [(i, b) for i in tokens for b in _piece_bytes(pieces[i], spelling)]
     at = 0
     while at < len(stream):
         length = _character_length(bytes(b for _, b in stream[at : at + 4]))
@@ -372,8 +401,6 @@ def _readable(pieces: Sequence[str], special: Sequence[str | None], spelling: Sp
             for part, owner in enumerate(parts, 1):
                 texts[owner] += character if len(parts) == 1 else f"{character}[{part}/{len(parts)}]"
         at += max(length, 1)
-    # one space before a word only says that a word begins
-    return tuple(t[1:] if len(t) > 1 and t[0] == " " and not t[1].isspace() else t for t in texts)
 
 
 def _character_length(head: bytes) -> int:

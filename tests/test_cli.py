@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -175,6 +176,29 @@ def test_output_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
+def test_a_pipe_or_link_that_is_named_as_output_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
+    from attn_cli.streams import replacing
+
+    fifo, got = tmp_path / "fifo.json", list[str]()
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=lambda: got.append(fifo.read_text()), daemon=True)
+    reader.start()
+    with replacing(fifo) as part, part.open("w") as stream:
+        stream.write("whole")
+    assert fifo.is_fifo()
+    reader.join(10)
+    assert got == ["whole"]
+
+    file, link = tmp_path / "file.json", tmp_path / "link.json"
+    file.write_text("old")
+    link.symlink_to(file)
+    with replacing(link) as part, part.open("w") as stream:
+        stream.write("new")
+    assert link.is_symlink()
+    assert file.read_text() == "new"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fifo.json", "file.json", "link.json"]
+
+
 def test_version_and_help() -> None:
     assert run("--version").stdout.decode().startswith("attn-cli ")
     assert run("-V").stdout == run("--version").stdout
@@ -260,3 +284,66 @@ def test_paths_with_markup_and_controls_are_safe(tmp_path: Path) -> None:
     error, _ = refused(3, "show", "-m", str(tmp_path / name), "x")
     assert "\x1b" not in error
     assert "[/]" in error
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
+@pytest.mark.parametrize("args", [(*BERT, "only"), (*BERT, "only", "--json"), ("--help",)])
+def test_a_full_disk_is_two_lines(args: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "attn_cli", *args]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0].startswith(b"error: cannot write")
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes it")
+def test_a_closed_standard_output_is_said() -> None:
+    line = f"{sys.executable} -m attn_cli show only -m {GOLDEN / 'bert'} >&-"
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == b"error: standard output is closed"
+
+
+def test_no_arguments_are_a_question_for_help() -> None:
+    done = run()
+    assert done.returncode == 0
+    assert b"Usage: attn-cli" in done.stdout
+    assert done.stderr == b""
+
+
+def test_warnings_reach_standard_error_beside_data(tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(GOLDEN / "llama", tmp_path / "m")
+    config = json.loads((tmp_path / "m" / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "m" / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 4}), encoding="utf-8")
+    done = run("show", "-m", str(tmp_path / "m"), "the dog slept here", "--json")
+    assert done.returncode == 0
+    assert b"the model was made for 4" in done.stderr
+    json.loads(done.stdout)
+
+
+def test_an_error_of_one_of_several_lines_says_which() -> None:
+    found = refused_line(run(*GPT2, "--lines", "--format", "jsonl", "--no-attn", stdin="cat\n" + "a " * 90 + "\n"))
+    assert "line 2: the text has" in found
+
+
+def refused_line(done: object) -> str:
+    assert done.returncode == 5  # type: ignore[attr-defined]
+    return done.stderr.decode().splitlines()[0]  # type: ignore[attr-defined]
+
+
+def test_a_text_far_too_long_is_refused_by_its_beginning() -> None:
+    error, _ = refused(5, *GPT2, stdin="word " * 100_000)
+    assert "more than" in error
+    assert "at most 48" in error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("before", encoding="utf-8")
+    file.chmod(0o640)
+    assert run(*BERT, "only", "-o", str(file)).returncode == 0
+    assert file.stat().st_mode & 0o777 == 0o640

@@ -16,7 +16,7 @@ RANKS = {
     "metrics": 4, "collect": 4,
     "commands": 5,
     "render": 6,
-    "options": 7, "streams": 7, "asked": 7, "cli": 7, "__main__": 7, "__init__": 7,
+    "options": 7, "streams": 7, "progress": 7, "asked": 7, "cli": 7, "__main__": 7, "__init__": 7,
 }  # fmt: skip
 MODULES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = {"numpy", "tokenizers", "rich", "orjson", "torch", "gguf", "huggingface_hub"}

@@ -122,12 +122,15 @@ def open_weights(path: Path) -> Checkpoint:
     """The weights in one file (or an index and its shards), in the known format that its first bytes show."""
     with opened(path) as file:
         head = file.read(HEAD)
-    for name in registry.names("checkpoint"):
+    names = registry.names("checkpoint")
+    named = path.suffix[1:]  # where name and bytes agree, no other format needs importing
+    whole = [(named, Path())] if named in names else []
+    for name, called in (*whole, *((name, path) for name in names)):
         module = registry.get("checkpoint", name)
-        if module.sniff(head, path):
+        if module.sniff(head, called):
             opener: Callable[[Path], Checkpoint] = module.open
             return opener(path)
-    hint = f"formats that can be read: {', '.join(registry.names('checkpoint'))}"
+    hint = f"formats that can be read: {', '.join(names)}"
     raise foreign(head, path) or damaged(path, "is not a weight file of a known format", hint)
 
 
@@ -203,7 +206,7 @@ def _listing(folder: Path) -> dict[str, bool]:
     """Names in the folder; False for folders. A broken link counts as a file, to be named when opened."""
     try:
         with os.scandir(folder) as entries:
-            return {entry.name: not entry.is_dir() for entry in sorted(entries, key=lambda entry: entry.name)}
+            return {entry.name: not os.path.isdir(entry.path) for entry in sorted(entries, key=lambda entry: entry.name)}
     except OSError as error:
         raise _refused(folder, error) from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from attn_cli.commands.show import Request
     from attn_cli.model import Model
     from attn_cli.model.block import Block, Selections
+    from attn_cli.model.forward import Progress
     from attn_cli.tokens import Tokens
 
 WITHOUT_HEADS = ("rollout", "flow")  # of whole layers
@@ -92,19 +93,25 @@ def stream(
     selections: Selections,
     request: Request,
     queries: Mapping[str, Sequence[int]] | None = None,
+    *,
+    progress: Progress | None = None,
+    watch: Callable[[Iterable[Block]], Iterator[Block]] | None = None,
 ) -> Iterator[Block]:
     """The chosen heads' blocks in the measure, the tokens and the folding that were asked for.
 
+    `progress` goes along with the model's run, `watch` sees the weights as the model gives them.
     `queries` are, per kind, the positions in the text whose rows are wanted: the flow computes no others.
     """
     measure = request.measure
     blocks: Iterator[Block]
     if measure in WITHOUT_HEADS:
-        blocks = _without_heads(model, tokens, selections, measure, queries)
+        blocks = _without_heads(model, tokens, selections, measure, queries, progress)
     else:
         plain = request.folding is None and queries is not None  # each block is used up before the next one is taken
         rows = next(iter(queries.values())) if plain and queries and len(queries) == 1 else None
-        blocks = model.blocks(tokens, selections, reuse=plain, queries=rows)
+        blocks = model.blocks(tokens, selections, reuse=plain, queries=rows, progress=progress)
+        if watch is not None:
+            blocks = watch(blocks)
         if measure == "norm":
             _has_values(model)
             blocks = by_norm(blocks)
@@ -129,13 +136,14 @@ def _without_heads(
     selections: Selections,
     measure: str,
     queries: Mapping[str, Sequence[int]] | None,
+    progress: Progress | None,
 ) -> Iterator[Block]:
     from attn_cli.collect.flow import flow
     from attn_cli.collect.rollout import rollout
 
     kinds = {kind: s for kind, s in selections.items() if kind != "cross"}
     below = {kind: {layer: _every(model, kind) for layer in range(max(s) + 1)} for kind, s in kinds.items() if s}
-    blocks = model.blocks(tokens, below)
+    blocks = model.blocks(tokens, below, progress=progress)
     return rollout(blocks, kinds) if measure == "rollout" else flow(blocks, kinds, queries or {})
 
 

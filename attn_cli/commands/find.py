@@ -70,8 +70,7 @@ def find(model: Model, text: str, request: Request, progress: Progress, *, versi
         {kind: queries.special for kind, (queries, _) in sides.items()} if request.hide_special else None,
     )
     wanted = {kind: [p for g in q.places for i in g for p in q.tokens.members[i]] for kind, (q, _) in sides.items()}
-    total = sum(len(s) for s in selections.values())
-    for block in progress(_measures.stream(model, tokens, selections, request, wanted), total):
+    for block in _measures.stream(model, tokens, selections, request, wanted, progress=progress):
         (received if request.query is None else rows).add(block)
     names = {kind: {a: _name(request, s, *a) for a in _addresses(s)} for kind, s in selections.items()}
     table = _received(received, sides, names, request) if request.query is None else _looks(rows, sides, names, request)

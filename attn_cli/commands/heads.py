@@ -54,8 +54,7 @@ def heads(model: Model, texts: Iterable[str], asked: HeadsRequest, progress: Pro
     runs = _texts(model, several, asked)
     mean = Mean(found, runs[0][1])
     selections = _selections(model, asked.base, with_target=asked.base.target is not None)
-    total = len(runs) * sum(len(s) for s in selections.values())
-    for block in progress(_blocks(model, runs, selections, asked.base), total):
+    for block in _blocks(model, runs, selections, asked.base, progress):
         mean.add(block)
     tokens, scores = runs[0][0], mean.scores()
     first = Request() if len(runs) > 1 else asked.base
@@ -106,9 +105,12 @@ def _selections(model: Model, base: Request, *, with_target: bool) -> Selections
     return addressed({kind: model.kinds[kind] for kind in kinds}, base)
 
 
-def _blocks(model: Model, runs: Sequence[Run], selections: Selections, base: Request) -> Iterable[Any]:
-    for number, (tokens, _) in enumerate(runs):
-        blocks = _measures.stream(model, tokens, selections, base)
+def _blocks(
+    model: Model, runs: Sequence[Run], selections: Selections, base: Request, progress: Progress
+) -> Iterable[Any]:
+    several = len(runs) > 1  # then the bar counts texts
+    for number, (tokens, _) in enumerate(progress(runs, len(runs)) if several else runs):
+        blocks = _measures.stream(model, tokens, selections, base, progress=None if several else progress)
         for block in without_special(blocks) if base.hide_special else blocks:
             yield replace(block, text=number) if number else block
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from attn_cli.collect.focus import Focus
 from attn_cli.collect.matrix import Matrix
 from attn_cli.collect.top import Top as TopKeys
-from attn_cli.commands import _measures
+from attn_cli.commands import _measures, _pooled
+from attn_cli.commands._ranking import Ranking
 from attn_cli.errors import UsageError
 from attn_cli.model import views
 from attn_cli.model.folds import FOLDED
@@ -18,6 +18,7 @@ from attn_cli.report import Axis, Head, Note, Positions, Report, Token, Top
 from attn_cli.select import parse_heads, parse_tokens
 
 if TYPE_CHECKING:
+    from attn_cli.collect.blocks import Pooling
     from attn_cli.model import Model
     from attn_cli.model.block import Block, Selection, Selections
     from attn_cli.spec import ModelSpec
@@ -51,6 +52,8 @@ class Request:
     literal: bool = False
     added: bool = True
     view: Literal["matrix", "top", "both"] | None = None
+    pooling: Pooling = "mean"  # of the blocks that a long text's matrix is made of
+    room: tuple[int, int] = (FEW_TOKENS, FEW_TOKENS)  # rows and columns of a matrix that fit
     everything: bool = False  # a format for programs: every head unless some are named
     as_computed: bool = False  # the report's heads come one by one while the model runs
     matrices: bool = True  # False: only the top keys
@@ -68,8 +71,12 @@ def show(
         raise UsageError("--measure flow is worked out row by row and takes long", "name a row: --query it")
     _measures.check_merge(tokens, request.merge)
     plans = _plans(model, tokens, request)
-    selections, ranked = _choose(model, tokens, request, plans)
-    heads = _heads(model, tokens, selections, request, plans, progress, number)
+    selections, ranking = _choose(model, request, plans)
+    heads: Iterable[Head] = _heads(model, tokens, selections, request, plans, progress, number, ranking)
+    if ranking is not None:
+        found = list(heads)
+        selections = ranking.best(selections)
+        heads = ranking.shown(found, selections)
     return Report(
         schema=SCHEMA,
         version=version,
@@ -86,7 +93,7 @@ def show(
         target_tokens=None if tokens.target is None else token_list(tokens.target),
         heads=heads if request.as_computed else list(heads),
         view=next(iter(plans.values())).view,
-        shown=_shown(model, selections, request, ranked),
+        shown=_shown(model, selections, request, ranking is not None),
         notes=tuple(notes(model, tokens, request, plans)),
     )
 
@@ -103,6 +110,7 @@ class _Plan:
     keys: list[int]
     view: Literal["matrix", "top", "both", "query"]
     left_out: int  # queries beyond those shown
+    size: tuple[int, int]  # queries and keys that make one row and one column
 
 
 def _plans(model: Model, tokens: Tokens, request: Request) -> Mapping[str, _Plan]:
@@ -154,8 +162,12 @@ def _plan(rows: Tokens, columns: Tokens, request: Request) -> _Plan:
         view = "query"
     else:
         view = "both" if len(queries) <= FEW_TOKENS else "top"
-    left_out = 0
-    if not request.everything and len(queries) > FEW_TOKENS:
+    left_out, size = 0, (1, 1)
+    if view == "matrix" and not request.everything:
+        sizes = zip((queries, keys), request.room, strict=True)
+        rows_of_one, columns_of_one = (_pooled.block_size(len(chosen), room, FEW_TOKENS) for chosen, room in sizes)
+        size = rows_of_one, columns_of_one
+    elif not request.everything and len(queries) > FEW_TOKENS:
         left_out = len(queries) - FEW_TOKENS
         queries = queries[:FEW_TOKENS]
     groups, key_groups = _measures.groups(rows, request), _measures.groups(columns, request)
@@ -168,32 +180,31 @@ def _plan(rows: Tokens, columns: Tokens, request: Request) -> _Plan:
         keys=keys,
         view=view,
         left_out=left_out,
+        size=size,
     )
 
 
-def _choose(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _Plan]) -> tuple[Selections, bool]:
-    """The heads to show, and whether they were chosen by their numbers."""
+def _choose(model: Model, request: Request, plans: Mapping[str, _Plan]) -> tuple[Selections, Ranking | None]:
+    """The heads to compute, and where only a few of them are to be shown, what will choose those by their numbers."""
     specs = {kind: model.kinds[kind] for kind in plans}
     if request.measure in _measures.WITHOUT_HEADS:
-        return _measures.whole_layers(model, tuple(plans), request), False
+        return _measures.whole_layers(model, tuple(plans), request), None
     if request.layer is not None or request.head is not None:
-        return addressed(specs, request), False
+        return addressed(specs, request), None
     every = model.selections(None)
     if request.everything or request.folding or sum(s.n_layers * s.n_heads for s in specs.values()) <= FEW_HEADS:
-        return {kind: every[kind] for kind in specs}, False
+        return {kind: every[kind] for kind in specs}, None
     layers = {k: s.n_layers - 1 if s.show_layer is None else s.show_layer for k, s in specs.items()}
     selections = {kind: {layer: tuple(range(specs[kind].n_heads))} for kind, layer in layers.items()}
     few = FOCUSED if len(specs) == 1 else FOCUSED // 2
     if all(s.n_heads <= few for s in specs.values()):
-        return selections, False
-    focus = {kind: Focus([p for q in plan.queries for p in plan.groups[q]]) for kind, plan in plans.items()}
-    for block in model.blocks(tokens, selections):
-        focus[block.kind].add(block)
-    best = {kind: [head for (_, _, head), _ in focus[kind].ranked()[:few]] for kind in layers}
-    return {
-        kind: {layer: tuple(sorted(best[kind])) or tuple(range(min(few, specs[kind].n_heads)))}
-        for kind, layer in layers.items()
-    }, True
+        return selections, None
+    return selections, Ranking(_positions(plans), few)
+
+
+def _positions(plans: Mapping[str, _Plan]) -> Mapping[str, Sequence[int]]:
+    """The positions in the text of the rows that each plan shows."""
+    return {kind: [p for q in plan.queries for p in plan.groups[q]] for kind, plan in plans.items()}
 
 
 def addressed(specs: Mapping[str, ModelSpec], request: Request) -> Selections:
@@ -217,13 +228,15 @@ def _heads(
     plans: Mapping[str, _Plan],
     progress: Progress,
     number: int,
+    ranking: Ranking | None,
 ) -> Iterator[Head]:
     """The chosen heads, layer by layer as they are computed."""
-    total = sum(len(s) for s in selections.values())
-    wanted = {kind: [p for q in plan.queries for p in plan.groups[q]] for kind, plan in plans.items()}
-    stream = _by_layer(_measures.stream(model, tokens, selections, request, wanted))
-    for kind, blocks in progress(stream, total):
-        for head in _layer(blocks, model, request, plans[kind], selections):
+    watch = None if ranking is None else ranking.watch
+    rows = _positions(plans)
+    stream = _measures.stream(model, tokens, selections, request, rows, progress=progress, watch=watch)
+    for kind, blocks in _by_layer(stream):
+        made = _layer if plans[kind].size == (1, 1) else _blocks
+        for head in made(blocks, model, request, plans[kind], selections):
             yield replace(head, text=number) if number else head
 
 
@@ -234,9 +247,7 @@ def _by_layer(blocks: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
         yield kind, group
 
 
-def _layer(
-    blocks: Iterable[Block], model: Model, request: Request, plan: _Plan, selections: Selections
-) -> list[Head]:
+def _layer(blocks: Iterable[Block], model: Model, request: Request, plan: _Plan, selections: Selections) -> list[Head]:
     """One layer's heads out of its blocks."""
     wants_matrix = request.matrices and (request.everything or plan.view != "top")
     matrix, top = Matrix(plan.queries, plan.keys), TopKeys(plan.queries, plan.keys, request.top)
@@ -268,6 +279,22 @@ def _layer(
         if held is not None:
             head = held.finish(head, address, hide=request.hide_special, renormalise=request.renormalise)
         found.append(head)
+    return found
+
+
+def _blocks(blocks: Iterable[Block], model: Model, request: Request, plan: _Plan, selections: Selections) -> list[Head]:
+    """One layer's heads, where a row or a column is made of several."""
+    rows = _pooled.Chosen(tokens=plan.viewed, places=plan.queries, size=plan.size[0])
+    columns = _pooled.Chosen(tokens=plan.viewed_keys, places=plan.keys, size=plan.size[1])
+    found = []
+    for head in _pooled.heads(blocks, rows, columns, request.pooling, rescaled=request.renormalise):
+        kind, layer, number = head.kind, head.layer, head.head
+        if layer is None or number is None:
+            raise ValueError("a block is of one head")
+        folded = _measures.folded_name(request, selections[kind], layer, number)
+        role = model.spec.roles.get(f"L{layer}.H{number}")
+        layer, number = (None if i == FOLDED else i for i in (layer, number))
+        found.append(replace(head, layer=layer, head=number, folded=folded, role=role))
     return found
 
 
@@ -411,8 +438,8 @@ def notes(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _P
     strange = unknown_words(model, tokens)
     if strange > 0.3:
         yield Note(
-            text=f"{strange:.0%} of these words are none that this small model learned, so what it shows of them means little; "
-            "a large one: -m MODEL, see attn-cli models"
+            text=f"{strange * 100:.0f} % of these words are unknown to this small model, so its picture means little; "
+            "try a larger one: -m MODEL (attn-cli models lists yours)"
         )
     for key in model.spec.ignored_keys:
         yield Note(text=f"config key {key} ignored on request: the numbers may be wrong", kind="warning")

@@ -21,6 +21,7 @@ from attn_cli.families._aliases import ALIASES
 from attn_cli.families._refused import INSIDE, REFUSED, TEXT_PARTS
 from attn_cli.spec import ModelSpec
 
+LISTED = "attn-cli families lists what is supported"
 MAX_LAYERS = 10_000
 """Of a config that is not damaged: work and memory grow with the number before any tensor is looked for."""
 
@@ -36,7 +37,7 @@ def family(model_type: str) -> ModuleType:
     if model_type in REFUSED:
         raise UnsupportedError(
             f"model type {quote(model_type)} is not supported: {REFUSED[model_type]}",
-            f"supported: {', '.join(supported())}",
+            LISTED,
         )
     try:
         return registry.get("families", name)
@@ -44,7 +45,7 @@ def family(model_type: str) -> ModuleType:
         from difflib import get_close_matches
 
         near = get_close_matches(model_type, supported(), 3, 0.5)
-        hint = f"nearest supported: {', '.join(near)}" if near else f"supported: {', '.join(supported())}"
+        hint = f"nearest supported: {', '.join(near)}; {LISTED}" if near else LISTED
         raise UnsupportedError(f"model type {quote(model_type)} is not supported", hint) from None
 
 
@@ -55,7 +56,8 @@ def read_config(config: Mapping[str, Any], *, where: str, ignore: tuple[str, ...
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or not model_type:
         raise CheckpointError(
-            f"{where}: model_type is missing", f"add it to the config; supported: {', '.join(supported())}"
+            f"{where}: model_type is {'missing' if model_type is None else f'{model_type!r:.40}, not a name'}",
+            f"add it to the config, for example \"bert\"; {LISTED}",
         )
     module = family(model_type)
     for key, value in config.items():
@@ -66,14 +68,18 @@ def read_config(config: Mapping[str, Any], *, where: str, ignore: tuple[str, ...
     reader = ConfigReader(config, ignore=ignore, where=where)
     spec: ModelSpec = module.spec(reader)
     ignored = reader.finish()
+    if not 0 <= spec.norm_eps < 1:
+        raise CheckpointError(
+            f"{where}: {spec.norm_eps} is no epsilon of a norm", "compare the file with the original checkpoint's"
+        )
     if config is not whole:
         from dataclasses import replace
 
         note = f"the text part ({model_type}) of a {quote(str(whole.get('model_type')))} model"
         spec = replace(spec, inside=INSIDE, notes=(*spec.notes, note))
     card = whole.get("attn_cli")
-    if isinstance(card, Mapping):
-        spec = _with_card(spec, card)
+    card = {"show_layer": whole.get("show_layer"), **(card if isinstance(card, Mapping) else {})}
+    spec = _with_card(spec, card)
     if ignored:
         from dataclasses import replace
 

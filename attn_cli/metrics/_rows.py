@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attn_cli.model.ops import entropy
-
 if TYPE_CHECKING:
     from attn_cli.model.block import Block
     from attn_cli.tokens import Tokens
@@ -19,7 +17,8 @@ if TYPE_CHECKING:
 def offsets(block: Block) -> np.ndarray:
     """(queries, keys) int: how far each key stands after the query; negative before it."""
     queries, keys = block.queries, block.keys
-    return np.arange(keys.start, keys.stop)[None, :] - np.arange(queries.start, queries.stop)[:, None]
+    places = [np.arange(r.start, r.stop, dtype=np.int32) for r in (queries, keys)]
+    return np.asarray(places[1][None, :] - places[0][:, None])
 
 
 def share(block: Block, counts: np.ndarray) -> np.ndarray:
@@ -114,5 +113,5 @@ def bits(block: Block) -> np.ndarray:
     """
     total = block.attn.sum(-1)
     held = np.where(total > 0, total, np.nan)
-    found: np.ndarray = np.maximum(entropy(block.attn) / held + np.log2(held), 0)
+    found: np.ndarray = np.maximum(block.entropy / held + np.log2(held), 0)
     return np.array(np.minimum(found, np.log2(np.maximum(block.mask.sum(-1), 1))))

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attn_cli.errors import CheckpointError, TextError, quote
-from attn_cli.model import plain
 from attn_cli.model.block import Block, Kept, Selection, Selections
-from attn_cli.model.forward import blocks
+from attn_cli.model.forward import Progress, blocks
 from attn_cli.model.weights import Weights
 from attn_cli.tokens import Tokenizer, Tokens
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from attn_cli.model.bare import Bare
     from attn_cli.spec import ModelSpec
 
+FAR = 64  # characters for each token that fits: far more than any text needs
 KEEP = ("q", "k", "v", "hidden_states", "logits", "last_block_output")
 
 
@@ -88,7 +88,7 @@ class Model:
 
     def scale(self, layer: int) -> float:
         """What the scores of a layer are multiplied by."""
-        return plain.scale(self.spec, layer)
+        return self.spec.scale_at(layer)
 
     def encode(
         self,
@@ -109,6 +109,7 @@ class Model:
             raise CheckpointError(
                 f"{quote(self.source)}: no tokenizer file beside the weights", "give one with --tokenizer FILE"
             )
+        self._not_far_too_long(text, literal=literal)
         tokens = self.tokenizer.encode(text, pair, added=added, literal=literal)
         self.check(tokens)
         if self.decoder is not None:
@@ -116,6 +117,17 @@ class Model:
         elif target is not None:
             raise TextError(f"this {self.spec.family} model has no decoder for a target", "leave out --target")
         return tokens
+
+    def _not_far_too_long(self, text: str, *, literal: bool) -> None:
+        """Refuses by its beginning a text that is many times too long, before all of it is tokenized."""
+        most = self.spec.n_ctx
+        if self.tokenizer is None or most is None or not self.spec.n_ctx_hard or len(text) < FAR * (most + 64):
+            return
+        count = len(self.tokenizer.encode(text[: FAR * most], added=False, literal=literal))
+        if count > most + 16:  # the cut may have parted one word
+            raise TextError(
+                f"the text has more than {count - 16} tokens, the model takes at most {most}", "shorten the text"
+            )
 
     def _target(self, text: str | None, *, added: bool, literal: bool) -> Tokens:
         """What the decoder reads: the target's tokens shifted right, or without a target the one it always starts with.
@@ -169,11 +181,13 @@ class Model:
         queries: Iterable[int] | None = None,
         reuse: bool = False,
         threads: int | None = None,
+        progress: Progress | None = None,
     ) -> Iterator[Block]:
         """The attention of the selected heads as a stream of blocks, layer after layer.
 
         `queries`: rows that are enough where only they need computing. `reuse`: a block's array is valid until the next
         block is taken, which saves memory and time. `threads`: None is one for a short text, else one for each core.
+        `progress(iterable, total)`: items are taken from what it returns as the work gets on.
         """
         yield from blocks(
             self,
@@ -185,6 +199,7 @@ class Model:
             queries=None if queries is None else frozenset(queries),
             reuse=reuse,
             threads=threads,
+            progress=progress,
         )
 
     def selection(self, select: str | Selection | None) -> Selection:
@@ -231,6 +246,7 @@ class Model:
         keep: tuple[str, ...] = (),
     ) -> Attention:
         """Runs a text and gathers all selected attention, and what `keep` names."""
+        keep = (keep,) if isinstance(keep, str) else tuple(keep)
         unknown = [k for k in keep if k not in KEEP]
         if unknown:
             raise ValueError(f"keep knows {', '.join(KEEP)}; not {unknown[0]!r}")

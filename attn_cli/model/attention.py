@@ -1,35 +1,23 @@
-"""The fast path of attention: one layer's weights, slice by slice of queries, on all cores.
-
-What decides the time of a long text is not the number of products but how often large arrays cross memory. So
-- a job is one head and one slice of queries, whose scores stay in a core's cache from the product to the last division;
-- the division by the row sum comes after the product with the values, and touches the weights only where they are wanted;
-- the largest score of a row is subtracted only where the lengths of q and k do not already say that exp cannot overflow;
-- keys that the mask hides from the whole slice are not computed.
-The definition that all this must equal stands in plain.py.
-"""
+"""One layer's attention: what goes into it, q, k and v, and what comes out. The weights between are worked out in fast.py."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attn_cli.errors import CheckpointError, quote
 from attn_cli.model import _relative, _rope, ops, positions, residual
 from attn_cli.model.block import Block, Kept
-from attn_cli.model.pool import slices
+from attn_cli.model.fast import Slices
 
 if TYPE_CHECKING:
     from attn_cli.model.forward import Pass
     from attn_cli.model.plain import Trace
     from attn_cli.spec import ModelSpec
     from attn_cli.tokens import Tokens
-
-BLOCK_BYTES = 4 * 2**20  # of one block's weights where one thread computes all heads: a short text is one block
-SAFE = 60.0  # scores between -60 and 60 need no shift: exp and the sum of millions of them stay well inside float32
 
 
 class Attention:
@@ -95,7 +83,7 @@ class Attention:
             kept.add("v", self.v)
         computed = wanted if self.v is None else tuple(range(self.spec.n_heads))
         q = self.q * self.q.dtype.type(self.model.scale(self.layer))
-        job = _Slices(self, computed, wanted, q, self._bounds(q, computed))
+        job = Slices(self, computed, wanted, q, self._bounds(q, computed))
         yield from job.run()
 
     def _bounds(self, q: np.ndarray, heads: Sequence[int]) -> list[float]:
@@ -180,138 +168,6 @@ class Attention:
         """All that attention needs, what this pass had no use for included."""
         part = self.model.weights.layer(self.layer, "cross." if self.crosses else "attn.")
         return {**self.w, **(crossing(part) if self.crosses else part)}
-
-
-class _Slices:
-    """The weights of one layer: for each slice of queries, one job for each head."""
-
-    def __init__(
-        self,
-        attention: Attention,
-        computed: tuple[int, ...],
-        wanted: tuple[int, ...],
-        q: np.ndarray,
-        bounds: list[float],
-    ) -> None:
-        self.attention, self.computed, self.wanted, self.q, self.bounds = attention, computed, wanted, q, bounds
-        self.spec = spec = attention.spec
-        self.n_keys = len(attention.source)
-        self.group = spec.n_heads // spec.n_kv_heads
-        self.place = {head: i for i, head in enumerate(wanted)}
-        self.sinks = attention.w["attn.sinks"] if spec.sinks else None
-        run = attention.pass_
-        heads = max(1, len(computed))
-        alone = max(16, BLOCK_BYTES // (heads * max(1, self.n_keys) * q.itemsize))
-        self.rows = run.block_rows or (alone if run.pool.threads == 1 else run.rows(self.n_keys))
-        self._scratch = threading.local()
-        self._buffer = np.empty(0, q.dtype)
-
-    def run(self) -> Iterator[Block]:
-        """The blocks in the order of the text."""
-        run = self.attention.pass_
-        each, queries_ = run.pool.each, self._queries()
-        if not self.wanted:  # nothing to hand out in between: every core works until the layer is done
-            parts = [self._part(queries, None) for queries in queries_]
-            each(lambda job: job(), [job for part in parts for job in part], run.steps.attended)
-            return
-        for i, queries in enumerate(queries_, 1):
-            keys = self._keys(queries)
-            attn = self._room(len(self.wanted), len(queries), len(keys))
-            each(lambda job: job(), self._part(queries, attn))
-            yield self.attention.block(attn, self.wanted, queries, keys)
-            run.steps.attended(i / len(queries_))
-
-    def _queries(self) -> list[range]:
-        """The slices of queries: all of them, or, where only weights are needed, those that were asked for."""
-        run, n = self.attention.pass_, len(self.attention.x)
-        if run.queries is None or self.attention.v is not None:
-            return [range(s.start, s.stop) for s in slices(n, self.rows)]
-        found: list[range] = []
-        for q in sorted(run.queries):
-            if found and q == found[-1].stop and len(found[-1]) < self.rows:
-                found[-1] = range(found[-1].start, q + 1)
-            else:
-                found.append(range(q, q + 1))
-        return found
-
-    def _keys(self, queries: range) -> range:
-        return positions.visible_keys(self.spec, self.attention.layer, queries, self.n_keys)
-
-    def _room(self, heads: int, queries: int, keys: int) -> np.ndarray:
-        """A fresh block, or the one before where the caller is done with it when it asks for the next."""
-        size = heads * queries * keys
-        if not self.attention.pass_.reuse:
-            return np.empty((heads, queries, keys), self.q.dtype)
-        if self._buffer.size < size:
-            self._buffer = np.empty(size, self.q.dtype)
-        return self._buffer[:size].reshape(heads, queries, keys)
-
-    def _part(self, queries: range, attn: np.ndarray | None) -> list[Callable[[], None]]:
-        """One slice's jobs, one for each head; what the heads share is worked out once, by the first that needs it."""
-        keys = self._keys(queries)
-        hidden = positions.forbidden(self.spec, self.attention.layer, queries, keys)
-        bias = self.attention.bias(self.computed, queries, keys)
-
-        def job(i: int) -> Callable[[], None]:
-            def run() -> None:
-                out = None if attn is None else self.place.get(self.computed[i])
-                scores = self._mine(len(queries), len(keys)) if attn is None or out is None else attn[out]
-                self._head(
-                    i, queries, keys, scores, hidden, None if bias is None else bias[i % len(bias)], out is not None
-                )
-
-            return run
-
-        return [job(i) for i in range(len(self.computed))]
-
-    def _mine(self, queries: int, keys: int) -> np.ndarray:
-        """This thread's room for scores that nobody asked to see."""
-        room: np.ndarray | None = getattr(self._scratch, "room", None)
-        if room is None or room.size < queries * keys:
-            room = self._scratch.room = np.empty(self.rows * self.n_keys, self.q.dtype)
-        return room[: queries * keys].reshape(queries, keys)
-
-    def _head(
-        self,
-        i: int,
-        queries: range,
-        keys: range,
-        scores: np.ndarray,
-        hidden: np.ndarray | None,
-        bias: np.ndarray | None,
-        wanted: bool,
-    ) -> None:
-        """One head's rows: scores, softmax, and the weighted sum of the values; `scores` becomes the weights if `wanted`."""
-        attention, head = self.attention, self.computed[i]
-        kv = head // self.group
-        np.matmul(self.q[head, queries.start : queries.stop], attention.k[kv, keys.start : keys.stop].T, out=scores)
-        if self.spec.softcap is not None:
-            ops.softcap(scores, self.spec.softcap)
-        if bias is not None:
-            scores += bias
-        if hidden is not None:
-            np.putmask(scores, hidden, -np.inf)
-        total = ops.exponentials(
-            scores, None if self.sinks is None else self.sinks[head], shift=not self.bounds[i] < SAFE
-        )
-        if not (np.isfinite(total).all() and (total > 0).all()):
-            raise self._broken(head, queries, total)
-        total = 1 / total
-        if attention.z is not None and attention.v is not None:
-            z = scores @ attention.v[kv, keys.start : keys.stop]
-            z *= total
-            attention.z[queries.start : queries.stop, head] = z
-        if wanted:
-            scores *= total
-
-    def _broken(self, head: int, queries: range, total: np.ndarray) -> CheckpointError:
-        """The rows sum to one on every run, by the division; what cannot be divided by shows weights that are no numbers."""
-        row = int(np.argmax(~(np.isfinite(total) & (total > 0))))
-        return CheckpointError(
-            f"{quote(self.attention.model.source)}: head L{self.attention.layer}.H{head}, query {queries.start + row}: "
-            "the attention weights do not sum to one",
-            "the weights hold infinite or missing numbers; fetch the checkpoint again",
-        )
 
 
 def crossing(w: ops.Arrays) -> dict[str, np.ndarray]:

@@ -43,6 +43,13 @@ class Block:
         hidden = self._mask()
         return np.ones((len(self.queries), len(self.keys)), bool) if hidden is None else ~hidden
 
+    @cached_property
+    def entropy(self) -> np.ndarray:
+        """(heads, queries): -sum of a log2 a over each row, whatever the row sums to; several metrics read it."""
+        from attn_cli.model.ops import entropy
+
+        return entropy(self.attn)
+
     def uniform(self) -> np.ndarray:
         """Equal weights over the keys each query may see: (queries, keys), the null baseline of a metric."""
         seen = self.mask.sum(-1, keepdims=True)

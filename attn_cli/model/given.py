@@ -7,12 +7,14 @@ and the JSON that this program writes. Rows are shown as they are, also where th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from attn_cli.checkpoint import Checkpoint
 from attn_cli.checkpoint._folder import open_weights
 from attn_cli.errors import CheckpointError, TextError, quote
 from attn_cli.model import Provenance, short_name
@@ -24,6 +26,7 @@ from attn_cli.tokens import Tokens
 NAMES = ("attn", "attention", "attentions", "attn_weights", "weights")
 JSON_LIMIT = 2**30  # bytes
 TOLERANCE = 1e-3  # of a row sum
+_HEAD = re.compile(r"(?:encoder\.)?L(\d{1,5})\.H(\d{1,5})", re.ASCII)  # as render/npz.py names them
 
 
 class Given:
@@ -132,6 +135,9 @@ def read_given(path: Path) -> Given:
         return _from_json(path)
     checkpoint = open_weights(path)
     where = quote(str(path))
+    by_head = {(int(m[1]), int(m[2])): n for n in checkpoint.tensors if (m := _HEAD.fullmatch(n))}
+    if by_head:
+        return _by_head(checkpoint, by_head, path)
     named = [n for n in NAMES if n in checkpoint.tensors]
     arrays = [n for n in checkpoint.tensors if n != "tokens"]
     if not named and len(arrays) != 1:
@@ -151,6 +157,31 @@ def read_given(path: Path) -> Given:
     names = named_tokens(tokens, attn.shape[-1], where)
     heads = {(i, h): attn[i, h] for i in range(attn.shape[0]) for h in range(attn.shape[1])}
     return Given(heads, Tokens.given(names), str(path))
+
+
+def _by_head(checkpoint: Checkpoint, names: Mapping[tuple[int, int], str], path: Path) -> Given:
+    """The file that show writes with --format npz: one array for each head, of the same size."""
+    where, heads = quote(str(path)), {}
+    sizes = {checkpoint.tensors[name].shape for name in names.values()}
+    n = next(iter(sizes))[-1:]
+    places = [
+        name for kind in ("", "encoder.") for side in ("queries", "keys") if (name := kind + side) in checkpoint.tensors
+    ]
+    whole = all(np.array_equal(checkpoint.read(name, dtype="int64"), np.arange(*n)) for name in places)
+    if len(sizes) != 1 or sizes != {n * 2} or not n[0] or not whole:
+        raise CheckpointError(
+            f"{where}: no whole matrices: each head must have every query and key of the text once",
+            "write it without --query, --key, --words, --hide-special and --no-attn",
+        )
+    for address, name in names.items():
+        array = checkpoint.read(name)
+        if array.dtype.kind != "f":
+            raise CheckpointError(
+                f"{where}: {quote(name)} is of type {array.dtype}", "attention is floating-point weights"
+            )
+        heads[address] = array.astype(np.float32, copy=False)
+    tokens = checkpoint.read("tokens") if "tokens" in checkpoint.tensors else None
+    return Given(heads, Tokens.given(named_tokens(tokens, n[0], where)), str(path))
 
 
 def _from_json(path: Path) -> Given:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from attn_cli.checkpoint import Checkpoint
 from attn_cli.checkpoint._folder import Source, open_source
 from attn_cli.checkpoint._sources import find
 from attn_cli.errors import CheckpointError, UsageError, quote
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT = "tiny"  # what runs when no model is named
+MAX_RANDOM = 2**32  # bytes
 DATA = Path(__file__).parents[1] / "data"
 
 
@@ -62,11 +64,15 @@ def load(
     `shape` says what a file of bare attention weights may leave open; a whole model takes none of it. `download` fetches
     what is not in the hub's cache.
     """
+    if dtype is not None:
+        _checked(dtype)
     path = DATA / DEFAULT if source is None else find(source, download=download) if isinstance(source, str) else source
     opened, source = open_source(path), DEFAULT if source is None else source
     shape = shape or Shape()
     named = None if tokenizer is None else open_tokenizer_file(Path(tokenizer))
-    if opened.config is None and opened.weights.format != "gguf":
+    if opened.weights.format != "gguf" and (
+        opened.config is None or (Path(path).is_file() and _is_bare(opened.weights))
+    ):
         return _bare_file(opened, str(source), named, shape, dtype or np.float64)
     if shape.given():
         raise UsageError(
@@ -82,6 +88,7 @@ def random_model(
     shape: Shape | None = None, *, tokenizer: str | Path | None = None, dtype: DTypeLike = np.float32
 ) -> Model:
     """Random attention of the given shape: 1 layer, 4 heads, d_model 64, sinusoidal positions, seed 0 unless told otherwise."""
+    _checked(dtype)
     shape = shape or Shape()
     for name in ("n_layers", "n_heads", "d_model"):
         value = getattr(shape, name)
@@ -91,6 +98,12 @@ def random_model(
         raise UsageError(f"--seed {shape.seed} is out of range", "give 0 or more")
     from attn_cli.model.bare import random_bare
 
+    size = 4 * (shape.n_layers or 1) * (shape.d_model or 64) ** 2 * 8
+    if size > MAX_RANDOM:
+        raise UsageError(
+            f"--n-layers {shape.n_layers or 1} --d-model {shape.d_model or 64}: weights of {size / 2**30:.0f} GiB",
+            f"random weights may take {MAX_RANDOM // 2**30} GiB",
+        )
     found = _default_tokenizer() if tokenizer is None else open_tokenizer_file(Path(tokenizer))
     bare = random_bare(
         n_layers=shape.n_layers or 1,
@@ -105,6 +118,19 @@ def random_model(
     return _model(bare, "random weights", found, ())
 
 
+def _checked(dtype: DTypeLike) -> None:
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype is float32 or float64, not {np.dtype(dtype)}")
+
+
+def _is_bare(weights: Checkpoint) -> bool:
+    """Whether a file named by itself holds bare attention, so that a config beside it is some other model's."""
+    from attn_cli.model.bare import META
+
+    last = {name.rsplit(".", 1)[-1] for name in weights.tensors}
+    return weights.meta.get("format") == META or bool({"W_Q", "in_proj_weight"} & last)
+
+
 def _whole(
     opened: Source,
     config: Mapping[str, Any],
@@ -114,7 +140,7 @@ def _whole(
     dtype: DTypeLike,
 ) -> Model:
     where = str(opened.config_path or "config.json")
-    family, spec = read_config(config, where=quote(where), ignore=ignore_keys)
+    family, spec = read_config({**_said(opened.weights), **config}, where=quote(where), ignore=ignore_keys)
     weights = bind(spec, family, opened.weights, np.dtype(dtype))
     found = tokenizer or open_tokenizer(opened.tokenizer_files, model_type=str(config.get("model_type")))
     model = Model(spec, weights, found, Provenance(source=name, notes=(*opened.notes, *spec.notes)))
@@ -122,6 +148,12 @@ def _whole(
     if spec.description:
         model.known_words = _known_words(opened.folder / "words.txt")
     return model
+
+
+def _said(weights: Checkpoint) -> Mapping[str, Any]:
+    """What a weight file's own metadata says of the layer to show first."""
+    layer = weights.meta.get("show_layer", "")
+    return {"show_layer": int(layer[:6])} if layer.isascii() and layer.isdigit() else {}
 
 
 def _known_words(path: Path) -> frozenset[str] | None:

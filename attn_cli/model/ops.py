@@ -186,6 +186,11 @@ def qk_norm(x: np.ndarray, w: Arrays, name: str, spec: ModelSpec) -> np.ndarray:
 
 def entropy(rows: np.ndarray) -> np.ndarray:
     """Entropy in bits over the last axis (Shannon 1948, section 6); 0 log 0 is 0."""
-    logs = np.log2(rows, out=np.zeros_like(rows), where=rows > 0)
-    found: np.ndarray = np.maximum(-np.einsum("...k,...k->...", rows, logs), 0)
-    return found
+    found = np.empty(rows.shape[:-1], rows.dtype)
+    tiny = np.finfo(rows.dtype).tiny  # its logarithm is finite, so that 0 times it is 0
+    for at in np.ndindex(rows.shape[:-2]):  # one matrix at a time stays in a core's cache
+        some = np.maximum(rows[at], 0)
+        logs = np.maximum(some, tiny)
+        np.log2(logs, out=logs)
+        found[at] = np.einsum("...k,...k->...", some, logs)
+    return np.maximum(-found, 0)

@@ -58,12 +58,6 @@ class Trace:
     output: np.ndarray  # (d_model,) z through the head's part of W_O
 
 
-def scale(spec: ModelSpec, layer: int) -> float:
-    """What q . k is multiplied by before the softmax."""
-    base = 1 / math.sqrt(spec.d_head) if spec.scale is None else spec.scale
-    return base / (layer + 1) if spec.inverse_layer_scale else base
-
-
 def trace(
     spec: ModelSpec,
     w: ops.Arrays,
@@ -88,7 +82,7 @@ def trace(
     v_stages = _project(spec, w, layer, ("v", kv), source, range(n), n)
     q, k, v = (list(stages.values())[-1] for stages in (q_stages, k_stages, v_stages))
     scores = np.array([q @ k[j] for j in range(n)])
-    factor = scale(spec, layer)
+    factor = spec.scale_at(layer)
     scaled = scores * scores.dtype.type(factor)
     cap = spec.softcap
     capped = scaled if cap is None else np.array([cap * np.tanh(s / cap) for s in scaled], x.dtype)
@@ -166,7 +160,7 @@ def _biases(
         at = _relative.distance_index(terms, ahead)
         sides = {"c2p": (q[None], "k"), "p2c": (k, "q")}
         return {
-            term: (own * _relative.distance_vectors(spec, terms, w, side)[head, at]).sum(-1) * scale(spec, layer)
+            term: (own * _relative.distance_vectors(spec, terms, w, side)[head, at]).sum(-1) * spec.scale_at(layer)
             for term, (own, side) in sides.items()
             if term in terms.terms
         }

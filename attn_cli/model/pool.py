@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -23,6 +27,8 @@ SHORT = 96  # tokens; below this a pool costs more than it gains
 
 @cache
 def _executor(threads: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(threads, thread_name_prefix="attn-cli")
 
 
@@ -34,10 +40,18 @@ class Pool:
 
     def each(self, job: Callable[[T], None], items: Sequence[T], done: Callable[[float], None] | None = None) -> None:
         """Does `job` for every item; the first error is raised. `done` is told from here what share of them is finished."""
-        alone = self.threads == 1 or len(items) == 1
-        for i, _ in enumerate(map(job, items) if alone else _executor(self.threads).map(job, items), 1):
+        for i, _ in enumerate((Pool(1) if len(items) == 1 else self).start(job, items), 1):
             if done is not None:
                 done(i / len(items))
+
+    def start(self, job: Callable[[T], None], items: Sequence[T]) -> Iterator[None]:
+        """Begins `job` for every item; going through what it returns waits for each, or, with one thread, does it then."""
+
+        def quiet(item: T) -> None:
+            with np.errstate(all="ignore"):  # weights that are no numbers are found by the sums of the rows, and named
+                job(item)
+
+        return map(quiet, items) if self.threads == 1 else _executor(self.threads).map(quiet, items)
 
 
 @contextmanager

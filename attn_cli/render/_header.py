@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attn_cli.report import Report
@@ -88,12 +88,33 @@ def _text(text: str, target: Target, glyphs: Glyphs) -> str:
     return f"{start.rstrip()} {glyphs.cut} {''.join(end).lstrip()}"
 
 
-def legend(report: Report, target: Target, glyphs: Glyphs, *, matrix: bool, masked: bool, held: bool) -> Block:
-    """One caption for the whole picture: what rows, columns, numbers and colours are."""
+def caption(said: Sequence[str], target: Target) -> Block:
+    """Dim remarks one after another."""
+    return flow([[Run(text, "dim")] for text in said], target.width, gap=" " * CELL)
+
+
+def legend(
+    report: Report,
+    target: Target,
+    glyphs: Glyphs,
+    *,
+    matrix: bool,
+    masked: bool,
+    held: bool,
+    blocks: Sequence[str] = (),
+    power: int = 0,
+    roles: Sequence[str] = (),
+    marks: Sequence[str] = (),
+) -> Block:
+    """One caption for the whole picture: what rows, columns, numbers and colours are.
+
+    `blocks` says so where cells are blocks; their numbers were multiplied by 10 to the `power`.
+    """
     said = []
     if matrix:
         said.append("rows are queries (what looks), columns are keys (what is looked at)")
-    said.append(f"numbers are per cent: {visible(report.measure, target.encoding)}")
+    measure = visible(report.measure, target.encoding)
+    said += [*blocks[:-2], f"{blocks[-2]}: {measure}", blocks[-1]] if blocks else [f"numbers are per cent: {measure}"]
     if report.merge != "pieces":
         said.append(f"pieces merged to {report.merge}: keys summed, queries averaged")
     if held:
@@ -101,13 +122,14 @@ def legend(report: Report, target: Target, glyphs: Glyphs, *, matrix: bool, mask
         said.append(f"{HELD}: weight on the tokens left out{rescaled}")
     elif report.renormalised:
         said.append("rows rescaled to 100 without the tokens left out")
-    parts: list[Line] = [[Run(text, "dim")] for text in said]
+    lines = [*caption(roles, target), *caption(said, target), *caption(marks, target)]
     if not matrix:
-        return flow(parts, target.width, gap=" " * CELL)
-    lines = flow(parts, target.width, gap=" " * CELL)
+        return lines
     swatches: Line = [cell(weight, True, glyphs, target.color is not None) for weight in _LEGEND]
     scale: list[Line] = [[*swatches, Run(" 100" if glyphs.full != "100" else "", "dim")]]
-    scale.append([Run(f"{'colour' if target.color else 'shade'} by square root, one scale from 0 to 1", "dim")])
+    scale.append(
+        [Run(f"{'colour' if target.color else 'shade'} by square root, one scale from 0 to {10**-power:g}", "dim")]
+    )
     if masked:
         scale.append([Run(f"{glyphs.masked} masked, may not be looked at", "dim")])
     return lines + flow(scale, target.width, gap=" " * CELL)

@@ -100,7 +100,7 @@ def difference(made: Difference, target: Target, glyphs: Glyphs) -> Block:
     block: Block = [
         [Run(kind + (made.title or f"L{made.layer}.H{made.head}"), "bold"), Run("  after less before", "dim")]
     ]
-    for texts in downwards([columns[j].text + columns[j].at for j in chosen], 2, glyphs):
+    for texts in downwards([(columns[j].text, columns[j].end) for j in chosen], 2, glyphs):
         block.append([Run(" " * (label + 1)), *(Run(right(text, _SIGNED), "dim") for text in texts)])
     for i, name in enumerate(rows):
         line: Line = [Run(right(name.within(label, glyphs), label) + " ")]

@@ -27,6 +27,7 @@ class Grid(NamedTuple):
     row_names: list[Name]
     column_names: list[Name]
     label: int  # cells of a row's label
+    placed: bool  # repeated rows carry their position; else only where there is room
     held: bool
 
     @property
@@ -54,17 +55,21 @@ def grid(heads: Sequence[Head], width_: int, row_names: list[Name], column_names
     """The grid of a group of heads: all columns where they fit, else those with the most weight."""
     first = heads[0]
     rows = min(len(first.queries), MAX_ROWS)
-    longest = max((name_width(name) for name in row_names[:rows]), default=1)
-    label = min(longest, max(4, min(14, width_ // 4)))
+    shown = row_names[:rows]
+    most = max(4, min(14, width_ // 4))
+    label = min(most, max((_unplaced(name).width for name in shown), default=1))
+    most = max(most, max((len(name.end) for name in shown), default=0) + 2)  # a letter of the label and what is cut
+    placed = min(most, max((name.width for name in shown), default=1))
     held = any(head.held is not None for head in heads)
     total = len(first.keys)
 
-    def of(columns: tuple[int, ...]) -> Grid:
-        return Grid(rows, columns, total, row_names, column_names, label, held)
+    def of(columns: tuple[int, ...], label: int = placed, placed: bool = True) -> Grid:
+        return Grid(rows, columns, total, row_names, column_names, label, placed, held)
 
-    whole = of(tuple(range(total)))
-    if whole.width <= width_:
-        return whole
+    every = tuple(range(total))
+    for whole in (of(every), of(every, label, False)):  # a position is not worth a column
+        if whole.width <= width_:
+            return whole
     order = np.argsort(-_column_weight(heads, rows), kind="stable")
     for count in range(min(total - 1, width_ // CELL), 1, -1):
         chosen = of(tuple(sorted(int(column) for column in order[:count])))
@@ -73,9 +78,8 @@ def grid(heads: Sequence[Head], width_: int, row_names: list[Name], column_names
     return of((int(order[0]),))
 
 
-def name_width(name: Name) -> int:
-    """Cells of a name without its position."""
-    return width(name.text)
+def _unplaced(name: Name) -> Name:
+    return name._replace(at="")
 
 
 def matrix(head: Head, grid: Grid, glyphs: Glyphs, colored: bool) -> Block:
@@ -84,9 +88,9 @@ def matrix(head: Head, grid: Grid, glyphs: Glyphs, colored: bool) -> Block:
 
 
 def _labels(grid: Grid, glyphs: Glyphs) -> Block:
-    texts = [grid.column_names[column].text for column in grid.columns]
+    texts = [(name.text, name.mark) for name in (grid.column_names[column] for column in grid.columns)]
     if grid.held:
-        texts.append(HELD)
+        texts.append((HELD, ""))
     lines: Block = []
     for pieces in downwards(texts, CELL - 1, glyphs):
         placed = [(" " + piece if width(piece) < CELL - 1 else piece) for piece in pieces]
@@ -102,8 +106,10 @@ def _labels(grid: Grid, glyphs: Glyphs) -> Block:
 
 def _row(head: Head, i: int, grid: Grid, glyphs: Glyphs, colored: bool) -> Line:
     attn = head.attn if head.attn is not None else np.empty((0, 0))
-    name = Name(grid.row_names[i].text, "", 0).within(grid.label, glyphs)
-    line: Line = [Run(right(name, grid.label) + " ")]
+    name = grid.row_names[i]
+    if not grid.placed and name.width > grid.label:
+        name = _unplaced(name)
+    line: Line = [Run(right(name.within(grid.label, glyphs), grid.label) + " ")]
     gaps = grid.gaps()
     between = Run(glyphs.gap if grid.ruled else " ", "faint")
     for gap, column in zip(gaps, grid.columns, strict=False):

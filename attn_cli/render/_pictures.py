@@ -68,7 +68,7 @@ def lists(group: Group) -> Block:
     asked = sorted({query for by_query in strongest for query in by_query})
     shown = asked[:MAX_ROWS]
     room = group.target.width
-    floor = max((len(group.rows[query].at) for query in shown), default=0)
+    floor = max((len(group.rows[query].end) for query in shown), default=0)
     longest = max((group.rows[query].width for query in shown), default=1)
     label = min(longest, max(floor, 4, min(14, room // 4)))
     planner = Planner([found[query] for found in strongest for query in shown if query in found], group.columns)
@@ -108,7 +108,6 @@ def one_query(group: Group) -> Block:
     if plan is None:
         return []
     width = base + plan.width
-    role_room = group.target.width - width - GAP
     block: Block = []
     for query in asked:
         kind = "" if group.heads[0].kind == "self" else f"  {group.heads[0].kind}"
@@ -121,9 +120,6 @@ def one_query(group: Group) -> Block:
                 *listed(found.get(query, ()), plan, group.glyphs),
             ]
             line += _held(head, query, width - held - cells(line), held, fine=True)
-            if head.role and role_room >= 8:
-                role = fit(visible(head.role, group.target.encoding), role_room, group.glyphs.cut)
-                line += [Run(" " * (width + GAP - cells(line))), Run(role, "dim")]
             block.append(line)
     return block
 
@@ -194,5 +190,5 @@ def _held(head: Head, query: int, indent: int, size: int, *, fine: bool) -> Line
 
 def _placed(name: Name, group: Group) -> str:
     """A query's name with its position, short enough to head a table."""
-    at = f"@{name.position}"
+    at = f"{name.mark}@{name.position}"
     return fit(name.text, max(4, group.target.width - width_of(at) - 16), group.glyphs.cut) + at

@@ -68,7 +68,7 @@ class Planner:
                 self.strongest[rank] = max(self.strongest[rank], weight)
                 used.add(key)
         self.longest = max((names[key].width for key in used), default=1)
-        self.floor = max((len(names[key].at) for key in used), default=0)
+        self.floor = max((len(names[key].end) for key in used), default=0)
 
     def least(self, count: int) -> int:
         """Cells of the shortest list of `count` keys that is worth a place beside a matrix; 0 for no list."""

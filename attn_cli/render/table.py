@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from attn_cli.report import Head, Report
 
-from . import Target
+from . import Target, _pooled
 from ._glyphs import Glyphs, glyphs_of
-from ._header import header, legend
+from ._header import caption, header, legend
 from ._lines import Block, trimmed
 from ._maps import difference, head_map
+from ._marks import marks, roles
 from ._pause import wait
 from ._pictures import Group, lists, matrices, one_query
 from ._sections import section
@@ -51,8 +52,11 @@ def _pages(report: Report, target: Target) -> Iterator[Block]:
 
 def _picture(report: Report, target: Target, glyphs: Glyphs) -> Block:
     """Header, pictures, tables, legend."""
-    heads = list(report.heads)
+    found = list(report.heads)
+    power = _pooled.power(found)
+    heads = _pooled.scaled(found, power) if power else found
     block = header(report, target, glyphs)
+    top = len(block)
     has_matrix = has_mask = False
     for shared in _groups(heads):
         drawn = report.view in ("matrix", "both") and all(head.attn is not None for head in shared)
@@ -71,9 +75,15 @@ def _picture(report: Report, target: Target, glyphs: Glyphs) -> Block:
             block += [[], *table(part, target.width, target.encoding, glyphs)]
     for change in report.differences:
         block += [[], *difference(change, target, glyphs)]
+    said = marks(report, heads, block[top:], target)
     if heads:
         held = any(head.held is not None for head in heads)
-        block += [[], *legend(report, target, glyphs, matrix=has_matrix, masked=has_mask, held=held)]
+        blocks = _pooled.said(heads, power, glyphs.times) if any(head.pooled for head in heads) else []
+        named = roles(heads, target) if report.view == "query" else []
+        shown = {"matrix": has_matrix, "masked": has_mask, "held": held}
+        block += [[], *legend(report, target, glyphs, **shown, blocks=blocks, power=power, roles=named, marks=said)]
+    elif said:
+        block += [[], *caption(said, target)]
     return [trimmed(line) for line in block[1 if block and not block[0] else 0 :]]
 
 

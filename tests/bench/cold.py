@@ -16,7 +16,6 @@ import platform
 import statistics
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,22 +42,45 @@ class Run:
     mib: float
 
 
+# A process's peak counts what its parent held when it was started: a small one starts it, so that this does not matter.
+LAUNCH = """
+import os, subprocess, sys, time
+started = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(time.perf_counter() - started, usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def measure(command: list[str]) -> Run:
     """Runs a command to its end; RuntimeError if it fails."""
-    started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    errors = process.stderr.read() if process.stderr else b""
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(errors.decode(errors="replace")[-2000:])
-    return Run(seconds, usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10))
+    done = subprocess.run([sys.executable, "-S", "-c", LAUNCH, *command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    seconds, peak = done.stdout.split()
+    return Run(float(seconds), float(peak) / (2**20 if sys.platform == "darwin" else 2**10))
 
 
 def median(runs: list[Run]) -> Run:
     """The median of each measure by itself."""
     return Run(statistics.median(r.seconds for r in runs), statistics.median(r.mib for r in runs))
+
+
+def turns(commands: list[list[str]], runs: int) -> list[Run]:
+    """The median of each command, run in turn so that whatever else the machine does hits all alike; warm disk cache."""
+    for command in commands:
+        measure(command)
+    found = [[measure(command) for command in commands] for _ in range(runs)]
+    return [median([turn[i] for turn in found]) for i in range(len(commands))]
+
+
+def commands(model: Path, peer: str, *, whole: bool = False) -> list[list[str]]:
+    """Our command and the other's for the same sentence."""
+    ours = [sys.executable, "-m", "attn_cli", "show", "-m", str(model), SENTENCE, "--query", "it"]
+    ours += ["-H", "all", "-l", "all"] if whole else ["-H", "3.1"]
+    place = [model.parent, model.name] if model.is_file() else [model, ""]
+    return [ours, [peer, "-c", PEER, *map(str, place), SENTENCE]]
 
 
 def main() -> None:
@@ -68,13 +90,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--whole", action="store_true")
     args = parser.parse_args()
-    ours = [sys.executable, "-m", "attn_cli", "show", "-m", str(args.model), SENTENCE, "--query", "it"]
-    ours += ["-H", "all", "-l", "all"] if args.whole else ["-H", "3.1"]
-    place = [args.model.parent, args.model.name] if args.model.is_file() else [args.model, ""]
-    peer = [args.peer, "-c", PEER, *map(str, place), SENTENCE]
-    measure(ours), measure(peer)  # warm the disk cache for both
-    pairs = [(measure(ours), measure(peer)) for _ in range(args.runs)]  # in turn, so that load hits both
-    a, b = median([p[0] for p in pairs]), median([p[1] for p in pairs])
+    a, b = turns(commands(args.model, args.peer, whole=args.whole), args.runs)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, median of {args.runs}")
     print(f"{'':22} {'seconds':>8} {'MiB':>6}")
     print(f"{'attn-cli show':22} {a.seconds:8.2f} {a.mib:6.0f}")

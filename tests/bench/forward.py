@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,7 @@ import attn_cli
 from attn_cli.checkpoint import safetensors
 from attn_cli.model import Model
 from attn_cli.model.pool import pool, slices
+from attn_cli.tokens import Tokens
 
 PEER = """
 import sys, time, torch
@@ -40,14 +43,19 @@ for line in sys.stdin:
 GPT2 = {"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024, "vocab_size": 1000}
 
 
-def gpt2_small(folder: Path) -> None:
+def gpt2_small(folder: Path, n_ctx: int = 1024) -> None:
     """A checkpoint of GPT-2 small's shape with random weights and a small vocabulary."""
     rng, d = np.random.default_rng(0), 768
 
     def draw(*shape: int) -> np.ndarray:
         return rng.normal(0, 0.02, shape).astype(np.float32)
 
-    arrays = {"wte.weight": draw(1000, d), "wpe.weight": draw(1024, d), "ln_f.weight": draw(d) + 1, "ln_f.bias": draw(d)}
+    arrays = {
+        "wte.weight": draw(1000, d),
+        "wpe.weight": draw(n_ctx, d),
+        "ln_f.weight": draw(d) + 1,
+        "ln_f.bias": draw(d),
+    }
     for i in range(12):
         for name, shape in (("attn.c_attn", (d, 3 * d)), ("attn.c_proj", (d, d)), ("mlp.c_fc", (d, 4 * d)),
                             ("mlp.c_proj", (4 * d, d))):  # fmt: skip
@@ -55,18 +63,18 @@ def gpt2_small(folder: Path) -> None:
         for norm in ("ln_1", "ln_2"):
             arrays[f"h.{i}.{norm}.weight"], arrays[f"h.{i}.{norm}.bias"] = draw(d) + 1, draw(d)
     safetensors.save(folder / "model.safetensors", arrays, {"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(GPT2), encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps(GPT2 | {"n_positions": n_ctx}), encoding="utf-8")
+
+
+def counted(model: Model, n: int) -> Tokens:
+    """n tokens whose ids count up."""
+    size = model.spec.vocab_size or 1
+    return replace(Tokens.given([str(i) for i in range(n)]), ids=tuple(i % size for i in range(5, 5 + n)))
 
 
 def ours(model: Model, n: int) -> float:
-    """Seconds for every block of n tokens, each summed so that it is really there."""
-    from dataclasses import replace
-
-    from attn_cli.tokens import Tokens
-
-    tokens = replace(
-        Tokens.given([str(i) for i in range(n)]), ids=tuple(i % model.spec.vocab_size for i in range(5, 5 + n))
-    )
+    """Seconds for every block of n tokens."""
+    tokens = counted(model, n)
     started, total = time.perf_counter(), 0
     for block in model.blocks(tokens, reuse=True):
         total += block.attn.shape[0]
@@ -104,12 +112,30 @@ def products(model: Model, n: int) -> float:
     return time.perf_counter() - started
 
 
-def compare(name: str, folder: Path, lengths: list[int], peer: str, runs: int) -> None:
-    """Prints a line for each length: medians of runs that took turns."""
+@dataclass(frozen=True)
+class Found:
+    """Seconds for all attention of one text, medians of runs that took turns, and the median of their ratios."""
+
+    name: str
+    tokens: int
+    ours: float
+    torch: float
+    products: float
+    ratio: float  # ours over torch's
+
+
+def compare(name: str, folder: Path, lengths: list[int], peer: str, runs: int) -> Iterator[Found]:
+    """A result for each length."""
     model = attn_cli.load(folder)
     process = subprocess.Popen(
-        [peer, "-c", PEER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [peer, "-c", PEER, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("the peer has no pipes")
     with process:
         for n in lengths:
             times: dict[str, list[float]] = {"ours": [], "torch": [], "products": []}
@@ -123,7 +149,7 @@ def compare(name: str, folder: Path, lengths: list[int], peer: str, runs: int) -
                         times[key].append(value)
             a, b, c = (statistics.median(times[k]) for k in ("ours", "torch", "products"))
             ratios = [x / y for x, y in zip(times["ours"], times["torch"], strict=True)]
-            print(f"{name:16} {n:6} {a:9.3f} {b:9.3f} {c:9.3f} {statistics.median(ratios):9.2f} {a / c:9.2f}", flush=True)
+            yield Found(name, n, a, b, c, statistics.median(ratios))
         process.stdin.close()
 
 
@@ -134,11 +160,18 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     args = parser.parse_args()
     print(f"{'':16} {'tokens':>6} {'attn-cli':>9} {'torch':>9} {'products':>9} {'/ torch':>9} {'/ products':>10}")
-    if args.model:
-        compare(args.model.parent.name[:16], args.model, [512], args.peer, args.runs)
+    for f in everything(args.model, args.peer, args.runs):
+        line = f"{f.name:16} {f.tokens:6} {f.ours:9.3f} {f.torch:9.3f} {f.products:9.3f}"
+        print(f"{line} {f.ratio:9.2f} {f.ours / f.products:9.2f}", flush=True)
+
+
+def everything(model: Path | None, peer: str, runs: int) -> Iterator[Found]:
+    """The shapes and lengths that are compared."""
+    if model:
+        yield from compare(model.parent.name[:16], model, [512], peer, runs)
     with tempfile.TemporaryDirectory() as name:
         gpt2_small(Path(name))
-        compare("GPT-2 small", Path(name), [512, 1024], args.peer, args.runs)
+        yield from compare("GPT-2 small", Path(name), [512, 1024], peer, runs)
 
 
 if __name__ == "__main__":

@@ -235,3 +235,15 @@ HUB: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", sorted(HUB))
 def test_configs_of_published_checkpoints_are_understood(name: str) -> None:
     assert spec(**HUB[name]).ignored_keys == ()
+
+
+def test_a_negative_epsilon_is_refused() -> None:
+    config = json.loads((GOLDEN / "bert" / "config.json").read_text(encoding="utf-8"))
+    with pytest.raises(CheckpointError, match="epsilon"):
+        read_config({**config, "layer_norm_eps": -1}, where="config.json")
+
+
+def test_the_layer_to_show_may_be_named_in_the_config() -> None:
+    config = json.loads((GOLDEN / "bert" / "config.json").read_text(encoding="utf-8"))
+    assert read_config({**config, "show_layer": 1}, where="config.json")[1].show_layer == 1
+    assert read_config({**config, "show_layer": 99}, where="config.json")[1].show_layer is None

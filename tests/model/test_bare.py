@@ -279,3 +279,33 @@ def test_random_model_from_python() -> None:
     a = attn_cli.random_model(n_layers=2, n_heads=2, d_model=8, causal=True).attend("one two three")
     assert a.attn.shape == (2, 2, 3, 3)
     assert not np.triu(a.attn, 1).any()
+
+
+def test_bare_weights_are_theirs_whatever_config_lies_beside_them(tmp_path: Path) -> None:
+    import shutil
+
+    from tests.helpers import GOLDEN
+
+    shutil.copy(GOLDEN / "bert" / "config.json", tmp_path)
+    npz.save(tmp_path / "w.npz", {**matrices(), "X": np.ones((3, 6))}, {"n_heads": "2"})
+    assert load(tmp_path / "w.npz").spec.family == "attention only"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "float16", "complex64"])
+def test_only_single_and_double_precision_are_computed(dtype: str) -> None:
+    with pytest.raises(ValueError, match="float32 or float64"):
+        attn_cli.random_model(dtype=dtype)
+
+
+def test_random_weights_beyond_any_memory_are_refused() -> None:
+    done = run("show", "x", "--d-model", "65536")
+    assert done.returncode == 2
+    assert b"128 GiB" in done.stderr
+
+
+def test_infinite_weights_are_named_without_a_warning(tmp_path: Path) -> None:
+    npz.save(tmp_path / "w.npz", {**matrices(), "W_Q": np.full((6, 6), 1e308), "X": np.ones((3, 6))}, {"n_heads": "2"})
+    done = run("show", "-w", str(tmp_path / "w.npz"))
+    assert done.returncode == 3
+    assert b"do not sum to one" in done.stderr
+    assert b"Warning" not in done.stderr
