@@ -411,7 +411,10 @@ class Written:
 
 
 def spread(function: Callable[..., T]) -> Callable[..., T]:
-    """The function with the fields of its dataclass parameters as options of their own, for the parser to see."""
+    """The function with the fields of its dataclass parameters as options of their own, for the parser to see.
+
+    A paragraph of its docstring becomes one line: the help breaks it where its own width wants that.
+    """
     hints = get_type_hints(function, include_extras=True)
     grouped = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters = []
@@ -436,5 +439,6 @@ def spread(function: Callable[..., T]) -> Callable[..., T]:
         return function(**given)
 
     setattr(spread_out, "__signature__", inspect.Signature(parameters))  # noqa: B010
+    spread_out.__doc__ = "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
     spread_out.__annotations__ = {p.name: p.annotation for p in parameters}
     return spread_out

@@ -5,6 +5,7 @@ A family reads its config into a `ModelSpec`; `model/` computes whatever a spec 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -171,7 +172,7 @@ class ModelSpec:
 
     def scale_at(self, layer: int) -> float:
         """What q . k is multiplied by before the softmax."""
-        base = self.d_head**-0.5 if self.scale is None else self.scale
+        base = 1 / math.sqrt(self.d_head) if self.scale is None else self.scale
         return base / (layer + 1) if self.inverse_layer_scale else base
 
     def window_at(self, layer: int) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -22,9 +23,11 @@ def test_paragraphs_of_the_help_are_lines(command: object) -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_help_fills_its_lines(width: int) -> None:
-    drawn = attn_cli_process("show", "--help", env={"COLUMNS": str(width), "TERMINAL_WIDTH": str(width)}).stdout.decode()
+    drawn = attn_cli_process(
+        "show", "--help", env={"COLUMNS": str(width), "TERMINAL_WIDTH": str(width)}
+    ).stdout.decode()
     lines = [line.strip() for line in drawn.split("\n")]
     start = next(i for i, line in enumerate(lines) if line.startswith("Rows are queries"))
     paragraph = lines[start : lines.index("", start)]
-    for line, after in zip(paragraph, paragraph[1:], strict=False):
+    for line, after in pairwise(paragraph):
         assert len(line) + 1 + len(after.split()[0]) > width - 2  # the next word would not have fitted

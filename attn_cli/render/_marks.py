@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from attn_cli.report import Axis, Head, Label, Report
+from attn_cli.report import Head, Label, Report
 
 from . import Target
 from ._lines import Block
@@ -55,9 +55,8 @@ def roles(heads: Iterable[Head], target: Target) -> list[str]:
 
 
 def _tokens(report: Report, heads: Sequence[Head]) -> Iterator[_Named]:
-    axes: dict[int, Axis] = {}  # heads of one layer share theirs
-    for part in (*heads, *report.differences):
-        axes |= {id(axis): axis for axis in (part.queries, part.keys)}
+    pairs = [(part.queries, part.keys) for part in heads] + [(part.queries, part.keys) for part in report.differences]
+    axes = {id(axis): axis for pair in pairs for axis in pair}  # heads of one layer share theirs
     for axis in axes.values():
         for text, continues, special in zip(axis.texts, axis.continues, axis.special, strict=True):
             yield _Named(text, continues, special == "typed")

@@ -3,44 +3,58 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from attn_cli.errors import UsageError
-from attn_cli.report import Report, Table
+from attn_cli.report import Head, Report
 
 from . import Target
+from .json import dumps
 
 SUFFIXES = (".csv",)
 BINARY = False
 
+_BREAK = "\r\n"  # what holds a part of it is quoted
+
 
 def write(report: Report, target: Target) -> None:
     """Writes the first table, which holds what the command was asked for; without one, a line for each weight of each head."""
-    writer = csv.writer(target.stream, lineterminator="\n")
     named = [table for table in report.tables if table.name]
     if named:
-        _table(writer, named[0])
+        for line in ([column.name for column in named[0].columns], *named[0].rows):
+            target.stream.write(_line(*line) + "\n")
         return
     if not report.of_text:
         raise UsageError("there is no table in this output", "use --json")
-    writer.writerow(("kind", "layer", "head", "query", "query_text", "key", "key_text", "weight"))
+    target.stream.write("kind,layer,head,query,query_text,key,key_text,weight\n")
     for head in report.heads:
-        if head.attn is None:
-            continue
-        for i, query in enumerate(head.queries.positions):
-            for j, key in enumerate(head.keys.positions):
-                seen = head.visible is None or head.visible[i, j]
-                place = (head.kind, head.layer, head.head, query, head.queries.texts[i], key, head.keys.texts[j])
-                writer.writerow([_plain(v) for v in (*place, head.attn[i, j] if seen else 0)])
+        for row in _rows(head):
+            target.stream.write(row)
 
 
-def _table(writer: Any, table: Table) -> None:
-    writer.writerow([column.name for column in table.columns])
-    for row in table.rows:
-        writer.writerow([_plain(value) for value in row])
+def _rows(head: Head) -> Iterator[str]:
+    """One query's lines at a time: every weight, 0 where the mask hides the key, nothing where there is no number."""
+    if head.attn is None:
+        return
+    keys = [_line(key, text) for key, text in zip(head.keys.positions, head.keys.texts, strict=True)]
+    for i, (query, text) in enumerate(zip(head.queries.positions, head.queries.texts, strict=True)):
+        row = np.ascontiguousarray(head.attn[i], dtype=np.float32)
+        weights = dumps(row)[1:-1].replace("null", "").split(",")
+        if head.visible is not None:
+            weights = [weight if seen else "0" for weight, seen in zip(weights, head.visible[i].tolist(), strict=True)]
+        start = _line(head.kind, head.layer, head.head, query, text)
+        yield "".join([f"{start},{key},{weight}\n" for key, weight in zip(keys, weights, strict=True)])
+
+
+def _line(*values: Any) -> str:
+    """Values as they stand in a line, quoted where they must be."""
+    part = io.StringIO()
+    csv.writer(part, lineterminator=_BREAK).writerow([_plain(value) for value in values])
+    return part.getvalue().removesuffix(_BREAK)
 
 
 def _plain(value: Any) -> Any:
