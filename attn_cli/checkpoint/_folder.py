@@ -206,7 +206,9 @@ def _listing(folder: Path) -> dict[str, bool]:
     """Names in the folder; False for folders. A broken link counts as a file, to be named when opened."""
     try:
         with os.scandir(folder) as entries:
-            return {entry.name: not os.path.isdir(entry.path) for entry in sorted(entries, key=lambda entry: entry.name)}
+            return {
+                entry.name: not os.path.isdir(entry.path) for entry in sorted(entries, key=lambda entry: entry.name)
+            }
     except OSError as error:
         raise _refused(folder, error) from error
 

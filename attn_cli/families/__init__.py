@@ -57,7 +57,7 @@ def read_config(config: Mapping[str, Any], *, where: str, ignore: tuple[str, ...
     if not isinstance(model_type, str) or not model_type:
         raise CheckpointError(
             f"{where}: model_type is {'missing' if model_type is None else f'{model_type!r:.40}, not a name'}",
-            f"add it to the config, for example \"bert\"; {LISTED}",
+            f'add it to the config, for example "bert"; {LISTED}',
         )
     module = family(model_type)
     for key, value in config.items():
