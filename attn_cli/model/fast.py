@@ -174,13 +174,12 @@ class Slices:
         total = ops.exponentials(
             scores, None if self.sinks is None else self.sinks[head], shift=not self.bounds[i] < SAFE
         )
-        if not (np.isfinite(total).all() and (total > 0).all()):
+        if not (total.min() > 0 and total.max() < np.inf):  # NaN is neither
             raise self._broken(head, queries, total)
-        total = 1 / total
+        np.divide(1, total, out=total)
         if attention.z is not None and attention.v is not None:
             z = scores @ attention.v[kv, keys.start : keys.stop]
-            z *= total
-            attention.z[queries.start : queries.stop, head] = z
+            np.multiply(z, total, out=attention.z[queries.start : queries.stop, head])
         if wanted:
             scores *= total
 

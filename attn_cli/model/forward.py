@@ -119,7 +119,8 @@ class Pass:
 
     def slices(self, n: int) -> list[slice]:
         """The slices of n rows that go through a chain of steps by themselves."""
-        return pool.slices(n, pool.ROWS if self.pool.threads > 1 else n)
+        share = -(-n // self.pool.threads)
+        return pool.slices(n, min(pool.CHAIN, share) if self.pool.threads > 1 else n)
 
     def rows(self, n_keys: int) -> int:
         """How many queries of one head a job takes: fewer for many keys, so that their scores stay in a core's cache."""

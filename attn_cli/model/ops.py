@@ -68,38 +68,48 @@ def activate(x: np.ndarray, kind: Activation) -> np.ndarray:
         inner *= x.dtype.type(0.5)
         return inner
     if kind == "gelu_erf":  # the same section, exact: x * Phi(x)
-        phi = erf(x * x.dtype.type(0.7071067811865476))
-        phi += 1
-        phi *= x
-        phi *= x.dtype.type(0.5)
-        return phi
+        return _gelu(x)
     return x
 
 
-_ERF_LIMIT = 3.92  # float32 cannot tell erf from 1 beyond
-_ERF_P = (1.12837909, 0.191057463, 0.0528374243, 0.00379546035, 0.000285889631, 2.04872145e-06)
-_ERF_Q = (1.0, 0.50265252, 0.114381205, 0.0150269939, 0.00117050031, 3.81319197e-05)
+_GELU_LIMIT = 5.6  # float32 cannot tell Phi from 0 or 1 beyond
+_GELU = (0.797884271, 0.036334141, -3.30206554e-05, -5.52751932e-05, 3.97431744e-06, -1.33798435e-07, 1.81426878e-09)
+_NEAR = (
+    2**18
+)  # numbers at a time: more leave the cache, and with fewer the threads wait for the interpreter at each step
 
 
-def erf(x: np.ndarray) -> np.ndarray:
-    """The error function: within 4e-7 for float32 (fitted by tests/reference/fit_erf.py), exact for wider types."""
+def _gelu(x: np.ndarray) -> np.ndarray:
+    """x Phi(x), in place where x allows: within 6e-7 for float32, exact for wider types.
+
+    For float32 Phi(x) = (1 + tanh(x P(x^2))) / 2, with P fitted by tests/reference/fit_gelu.py: one tanh and a few products are
+    several times faster than erf without its own instruction.
+    """
     if x.dtype != np.float32:
-        from math import erf as exact
+        from math import erf
 
-        return np.frompyfunc(exact, 1, 1)(x).astype(x.dtype)  # type: ignore[no-any-return]
-    x = np.clip(x, -_ERF_LIMIT, _ERF_LIMIT)
-    t = np.square(x)
-    x *= _horner(t, _ERF_P)
-    x /= _horner(t, _ERF_Q)
-    return x
-
-
-def _horner(t: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
-    y = np.full_like(t, coefficients[-1])
-    for c in coefficients[-2::-1]:
+        phi = np.array([erf(v) for v in (x * 0.7071067811865476).ravel().tolist()], x.dtype).reshape(x.shape)
+        exact: np.ndarray = (1 + phi) * x / 2
+        return exact
+    x = np.ascontiguousarray(x)
+    flat = x.reshape(-1)
+    room = np.empty((3, min(_NEAR, flat.size)), np.float32)
+    for start in range(0, flat.size, _NEAR):
+        part = flat[start : start + _NEAR]
+        y, t, square = room[:, : part.size]
+        np.clip(part, -_GELU_LIMIT, _GELU_LIMIT, out=t)
+        np.multiply(t, t, out=square)
+        np.multiply(square, np.float32(_GELU[-1]), out=y)
+        for c in _GELU[-2:0:-1]:
+            y += np.float32(c)
+            y *= square
+        y += np.float32(_GELU[0])
         y *= t
-        y += t.dtype.type(c)
-    return y
+        np.tanh(y, out=y)
+        y += 1
+        part *= y
+        part *= np.float32(0.5)
+    return x
 
 
 def mlp(x: np.ndarray, w: Arrays, spec: ModelSpec) -> np.ndarray:
@@ -151,7 +161,8 @@ def exponentials(scores: np.ndarray, sink: np.floating | None = None, *, shift: 
         top[~np.isfinite(top)] = 0
         scores -= top
     np.exp(scores, out=scores)
-    total: np.ndarray = scores.sum(-1, keepdims=True)
+    # a product with ones adds up a row in a third of the time that sum takes
+    total: np.ndarray = (scores @ np.ones(scores.shape[-1], scores.dtype))[..., None]
     if sink is not None:
         total += np.exp(sink if top is None else sink - top)
     return total

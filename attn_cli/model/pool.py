@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROWS = 128  # of a slice: its activations stay in a core's cache
+CHAIN = 256  # rows of a slice that goes through projections, norms and MLP: fewer make the products slower
+ROWS = 512  # queries of one head's slice, at most: short steps make the threads wait for the interpreter
 SCORES = 2**18  # of one head and slice: one mebibyte of float32, what a core's cache holds
 SHORT = 96  # tokens; below this a pool costs more than it gains
 
