@@ -17,6 +17,7 @@ from tests.helpers import attn_cli as run
 README = Path(__file__).parents[1] / "README.md"
 BLOCK = re.compile(r"(<!-- real -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WIDTH = "100"
+BENCH = ("--quick", "--peer", "--models", "--picture")  # of python -m tests.bench
 
 
 def commands(language: str) -> list[object]:
@@ -105,4 +106,4 @@ def test_every_option_stands_in_the_help_and_no_other_in_the_readme() -> None:
     for name in _commands():
         known |= set(re.findall(r"--[a-z][a-z-]+", run(name, "--help", env={"COLUMNS": "300"}).stdout.decode()))
     used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README.read_text(encoding="utf-8")))
-    assert used - known <= {"--no-deps", "--target", "--version"}
+    assert used - known <= {"--no-deps", "--target", "--version", *BENCH}

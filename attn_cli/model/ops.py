@@ -161,8 +161,8 @@ def exponentials(scores: np.ndarray, sink: np.floating | None = None, *, shift: 
         top[~np.isfinite(top)] = 0
         scores -= top
     np.exp(scores, out=scores)
-    # a product with ones adds up a row in a third of the time that sum takes
-    total: np.ndarray = (scores @ np.ones(scores.shape[-1], scores.dtype))[..., None]
+    # a product with ones would be faster, but its rounding depends on how many rows there are
+    total: np.ndarray = scores.sum(-1, keepdims=True)
     if sink is not None:
         total += np.exp(sink if top is None else sink - top)
     return total
