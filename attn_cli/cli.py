@@ -376,6 +376,9 @@ def main(argv: list[str] | None = None) -> None:
 def run(argv: list[str]) -> int:
     """Runs one command line; its exit code."""
     argv = argv or ["--help"]
+    if "--" in argv:
+        at = argv.index("--")
+        argv = [*argv[:at], *(streams.DASH if a == "-" else a for a in argv[at:])]
     # the base of all that the parser raises, whatever package it comes from
     parse_error: type[Exception] = typer.BadParameter.__mro__[2]
     try:

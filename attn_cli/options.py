@@ -232,7 +232,7 @@ OneLayer = Annotated[
 ]  # fmt: skip
 OneQuery = Annotated[
     str | None,
-    typer.Option("--query", "-q", "--from", metavar="TOKEN", rich_help_panel=_PICK, show_default="the last word",
+    typer.Option("--query", "-q", "--from", metavar="TOKEN", rich_help_panel=_PICK, show_default="the last content word",
                  help="The token that looks: a word it, it@7 one of several, a position 7 or -1."),
 ]  # fmt: skip
 OneKey = Annotated[

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 FOR_PROGRAMS = ("json", "jsonl", "npz", "csv")  # formats that give every head unless told otherwise
 MAX_TEXT = 2**28  # bytes
+DASH = "\0-"  # stands for a dash that was typed after --, which is text; no argument can hold a NUL
 AS_COMPUTED = ("jsonl", "npz")  # formats that send each head when it is there
 ONE_DOCUMENT = ("json", "svg", "npz", "csv")  # formats that hold one text
 
 
 def argument(text: str, what: str) -> str:
     """A command-line argument as Unicode, also where the locale did not decode it; TextError if it is no UTF-8."""
+    if text == DASH:
+        return "-"
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

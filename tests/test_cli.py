@@ -347,3 +347,7 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
     file.chmod(0o640)
     assert run(*BERT, "only", "-o", str(file)).returncode == 0
     assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_dash_after_two_dashes_is_text() -> None:
+    assert json.loads(run(*GPT2, "--json", "--", "-", stdin="the cat").stdout)["text"] == "-"

@@ -40,6 +40,19 @@ _TOP = 5
 _NOTHING = 0.0005  # a weight that is written as 0.0%
 
 
+FUNCTION_WORDS = frozenset(
+    """
+    a about after all also am an and any are as at be because been before being but by can could d did didn do does doesn don
+    for from had has have he her hers him his how i if in into is isn it its just ll m may me might mine more most must my
+    no nor not of off on one or our ours out over re s shall she should so some such t than that the their them then there
+    these they this those to too up us ve very was wasn we were what when where which while who whom whose why will with
+    would yes you your yours
+    的 了 着 过 吗 呢 吧 啊 呀 也 都 和 与 或 在 是 他 她 它 我 你 们 这 那 很 太 不 没
+    """.split()
+)
+"""Words that tie others together and are not what a sentence is about, in the pieces that tokenizers make of them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What was asked for, in the words of the command line."""
@@ -120,11 +133,15 @@ def _sides(tokens: Tokens, kind: str) -> tuple[Tokens, Tokens]:
 
 
 def _query(tokens: Tokens, address: str | None) -> _Found:
-    """The token asked for; else the last word of the text, marks and special tokens passed over."""
+    """The token asked for; else the last content word of the text, else its last word: its last piece."""
     if address is not None:
         return _named(tokens, address, "--query")
-    words = [i for i, t in enumerate(tokens.texts) if tokens.special[i] is None and any(c.isalnum() for c in t)]
-    return _Found(words[-1] if words else len(tokens) - 1)
+    words: dict[int, str] = {}  # by the position of their last piece
+    for i, text in enumerate(tokens.texts):
+        if tokens.special[i] is None and any(c.isalnum() for c in text):
+            words[i] = (words.pop(i - 1, "") if tokens.continues[i] else "") + text.casefold()
+    content = [i for i, word in words.items() if word not in FUNCTION_WORDS]
+    return _Found((content or list(words) or [len(tokens) - 1])[-1])
 
 
 def _named(tokens: Tokens, address: str, option: str) -> _Found:

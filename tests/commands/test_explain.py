@@ -287,3 +287,18 @@ def test_the_pronoun_head_of_a_trained_model() -> None:
     e = document(TEXT, "-m", str(folder), "-H", "3.1", "-q", "it")["explain"]
     want = attn_cli.load(folder).attend(TEXT).head(3, 1)[e["query"]]
     assert_close(recomputed(e), want, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("The cat saw the dog and it", "dog"),
+        ("it was", "was"),
+        ("\u90a3\u53ea\u72d7\u592a\u7d2f\u4e86\u3002", "\u7d2f"),
+    ],
+)
+def test_the_default_query_is_the_last_content_word(text: str, chosen: str) -> None:
+    from attn_cli.commands.explain import _query
+
+    tokens = attn_cli.random_model().encode(text)
+    assert tokens.texts[_query(tokens, None).position] == chosen
