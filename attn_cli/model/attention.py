@@ -45,24 +45,38 @@ class Attention:
         self.x = np.empty_like(x)  # what attention reads
         rope = spec.rope_at(layer)
         self._table = None if rope is None else _rope.table(rope, len(x), x.dtype)
+        self.source, self.key_tokens = (self.x, run.tokens) if memory is None else memory
         self.q = np.empty((spec.n_heads, len(x), spec.d_head), x.dtype)
+        self.scaled = np.empty_like(self.q)
+        self._q_square, self._k_square = (
+            np.empty((heads, n), x.dtype) for heads, n in ((spec.n_heads, len(x)), (spec.n_kv_heads, len(self.source)))
+        )
+        self.k = np.empty((spec.n_kv_heads, len(self.source), spec.d_head), x.dtype)
+        self.v = np.empty((spec.n_kv_heads, len(self.source), spec.d_v), x.dtype) if values else None
         self.z = np.empty((len(x), spec.n_heads, spec.d_v), x.dtype) if values else None
+        scale = x.dtype.type(run.model.scale(layer))
 
         def queries(rows: slice) -> None:
             self.x[rows] = residual.before_attention(run.model.spec, x[rows], w)
             self.q[:, rows] = self._turned(self._project(self.x[rows], "q", spec.n_heads), rows)
-
-        run.pool.each(queries, run.slices(len(x)))
-        self.source, self.key_tokens = (self.x, run.tokens) if memory is None else memory
-        self.k = np.empty((spec.n_kv_heads, len(self.source), spec.d_head), x.dtype)
-        self.v = np.empty((spec.n_kv_heads, len(self.source), spec.d_v), x.dtype) if values else None
+            scaled = np.multiply(self.q[:, rows], scale, out=self.scaled[:, rows])
+            self._q_square[:, rows] = np.vecdot(scaled, scaled)
 
         def keys(rows: slice) -> None:
-            self.k[:, rows] = self._turned(self._project(self.source[rows], "k", spec.n_kv_heads), rows)
+            self.k[:, rows] = k = self._turned(self._project(self.source[rows], "k", spec.n_kv_heads), rows)
+            self._k_square[:, rows] = np.vecdot(k, k)
             if self.v is not None:
                 self.v[:, rows] = self._project(self.source[rows], "v", spec.n_kv_heads)
 
-        run.pool.each(keys, run.slices(len(self.source)))
+        def both(rows: slice) -> None:
+            queries(rows)
+            keys(rows)
+
+        if memory is None:
+            run.pool.each(both, run.slices(len(x)))
+        else:
+            run.pool.each(queries, run.slices(len(x)))
+            run.pool.each(keys, run.slices(len(self.source)))
 
     def _project(self, x: np.ndarray, part: str, n_heads: int) -> np.ndarray:
         """Queries, keys or values of some rows: (rows, d_model) -> (heads, rows, d_head)."""
@@ -82,17 +96,15 @@ class Attention:
         if self.v is not None:
             kept.add("v", self.v)
         computed = wanted if self.v is None else tuple(range(self.spec.n_heads))
-        q = self.q * self.q.dtype.type(self.model.scale(self.layer))
-        job = Slices(self, computed, wanted, q, self._bounds(q, computed))
-        yield from job.run()
+        yield from Slices(self, computed, wanted, self._bounds(computed)).run()
 
-    def _bounds(self, q: np.ndarray, heads: Sequence[int]) -> list[float]:
+    def _bounds(self, heads: Sequence[int]) -> list[float]:
         """What no score of each head can exceed: the longest query times the longest key (Cauchy and Schwarz)."""
         spec = self.spec
         if spec.relative is not None or spec.disentangled is not None or spec.alibi is not None or spec.sinks:
             return [np.inf] * len(heads)  # something is added to the scores
         group = spec.n_heads // spec.n_kv_heads
-        longest_q, longest_k = (np.sqrt(np.einsum("hnd,hnd->hn", a, a).max(1, initial=0)) for a in (q, self.k))
+        longest_q, longest_k = (np.sqrt(a.max(1, initial=0)) for a in (self._q_square, self._k_square))
         return [float(longest_q[h]) * float(longest_k[h // group]) for h in heads]
 
     def output(self, rows: slice) -> np.ndarray:
@@ -110,7 +122,7 @@ class Attention:
             found.append(_relative.relative_bias(spec, spec.relative, table, heads, queries, keys))
         if spec.disentangled is not None:
             distances = self._distances
-            q = self.q[list(heads), queries.start : queries.stop] * self.q.dtype.type(self.model.scale(self.layer))
+            q = self.scaled[list(heads), queries.start : queries.stop]
             found.append(distances.scores(q, heads, queries, keys))
         if spec.alibi is not None:
             found.append(positions.alibi_bias(spec, spec.alibi, heads, queries, keys).astype(self.q.dtype))

@@ -20,7 +20,7 @@ import numpy as np
 from attn_cli.errors import CheckpointError, quote
 from attn_cli.model import ops, positions
 from attn_cli.model.block import Block
-from attn_cli.model.pool import slices
+from attn_cli.model.pool import Work, slices
 
 if TYPE_CHECKING:
     from attn_cli.model.attention import Attention
@@ -55,10 +55,10 @@ class Slices:
         attention: Attention,
         computed: tuple[int, ...],
         wanted: tuple[int, ...],
-        q: np.ndarray,
         bounds: list[float],
     ) -> None:
-        self.attention, self.computed, self.wanted, self.q, self.bounds = attention, computed, wanted, q, bounds
+        self.attention, self.computed, self.wanted, self.bounds = attention, computed, wanted, bounds
+        self.q = q = attention.scaled
         self.spec = spec = attention.spec
         self.n_keys = len(attention.source)
         self.group = spec.n_heads // spec.n_kv_heads
@@ -67,7 +67,7 @@ class Slices:
         run = attention.pass_
         heads = max(1, len(computed))
         alone = max(16, BLOCK_BYTES // (heads * max(1, self.n_keys) * q.itemsize))
-        self.rows = run.block_rows or (alone if run.pool.threads == 1 else run.rows(self.n_keys))
+        self.rows = run.block_rows or (alone if run.pool.threads == 1 else run.rows(self.n_keys, causal=spec.causal))
         self._scratch = threading.local()
         self._rooms = [np.empty(0, q.dtype)] * 2
 
@@ -83,15 +83,18 @@ class Slices:
             return
         started = self._start(parts[0], 0)
         for i, queries in enumerate(parts, 1):
-            attn, results = started
+            attn, work = started
             if i < len(parts):  # while whoever asked for this block looks at it, the next one is worked on
                 started = self._start(parts[i], i)
-            for done in results:
-                del done
-            yield self.attention.block(attn, self.wanted, queries, self._keys(queries))
+            try:
+                work.finish()
+                yield self.attention.block(attn, self.wanted, queries, self._keys(queries))
+            except BaseException:  # whoever asked may be content before the end
+                started[1].stop()
+                raise
             run.steps.attended(i / len(parts))
 
-    def _start(self, queries: range, i: int) -> tuple[np.ndarray, Iterator[None]]:
+    def _start(self, queries: range, i: int) -> tuple[np.ndarray, Work[Callable[[], None]]]:
         """The array for a slice's weights, and the jobs that fill it, begun."""
         attn = self._room(len(self.wanted), len(queries), len(self._keys(queries)), i % 2)
         return attn, self.attention.pass_.pool.start(lambda job: job(), self._part(queries, attn))

@@ -118,13 +118,18 @@ class Pass:
     steps: Steps
 
     def slices(self, n: int) -> list[slice]:
-        """The slices of n rows that go through a chain of steps by themselves."""
-        share = -(-n // self.pool.threads)
-        return pool.slices(n, min(pool.CHAIN, share) if self.pool.threads > 1 else n)
+        """The slices of n rows that go through a chain of steps by themselves: as many, and as long, for each thread."""
+        if self.pool.threads == 1:
+            return pool.slices(n, max(1, n))
+        rounds = max(1, -(-n // (pool.CHAIN * self.pool.threads)))
+        return pool.slices(n, max(1, -(-n // (rounds * self.pool.threads))))
 
-    def rows(self, n_keys: int) -> int:
-        """How many queries of one head a job takes: fewer for many keys, so that their scores stay in a core's cache."""
-        return max(16, min(pool.ROWS, pool.SCORES // max(1, n_keys)))
+    def rows(self, n_keys: int, *, causal: bool) -> int:
+        """How many queries of one head a job takes: fewer for many keys, so that their scores stay in a core's cache.
+
+        Fewer, too, where a mask hides what comes later: the shorter the slice, the less of that is worked out.
+        """
+        return max(16, min(pool.ROWS // 2 if causal else pool.ROWS, pool.SCORES // max(1, n_keys)))
 
 
 def _end(spec: ModelSpec, wanted: Selections, whole: bool) -> int:

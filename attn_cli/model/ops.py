@@ -25,9 +25,10 @@ def norm(x: np.ndarray, w: Arrays, name: str, spec: ModelSpec) -> np.ndarray:
 
     `name` is what stands before `weight` and `bias`, its dot included.
     """
+    width = x.dtype.type(x.shape[-1])
     if spec.norm == "layer":
-        x = x - x.mean(-1, keepdims=True)
-    power = np.square(x).mean(-1, keepdims=True)
+        x = x - x.sum(-1, keepdims=True) / width
+    power = np.vecdot(x, x)[..., None] / width
     y: np.ndarray = x / np.sqrt(power + x.dtype.type(spec.norm_eps))
     gain = w.get(name + "weight")
     if gain is not None:
@@ -51,39 +52,39 @@ def activate(x: np.ndarray, kind: Activation) -> np.ndarray:
         x *= x
         return x
     if kind == "silu":
-        x /= 1 + np.exp(-x)
-        return x
+        return _gated(x, -x)
     if kind == "quick_gelu":
-        x /= 1 + np.exp(x * x.dtype.type(-1.702))
-        return x
+        return _gated(x, x * x.dtype.type(-1.702))
     if kind == "gelu_tanh":  # Hendrycks and Gimpel 2016, arXiv 1606.08415, section 2, the tanh approximation
-        inner: np.ndarray = np.square(x)
-        inner *= x.dtype.type(0.044715)
-        inner += 1
+        inner: np.ndarray = np.square(x)  # (1 + tanh(u)) / 2 is 1 / (1 + exp(-2u))
+        inner *= x.dtype.type(-2 * 0.7978845608028654 * 0.044715)
+        inner += x.dtype.type(-2 * 0.7978845608028654)
         inner *= x
-        inner *= x.dtype.type(0.7978845608028654)
-        np.tanh(inner, out=inner)
-        inner += 1
-        inner *= x
-        inner *= x.dtype.type(0.5)
-        return inner
+        return _gated(x, inner)
     if kind == "gelu_erf":  # the same section, exact: x * Phi(x)
         return _gelu(x)
     return x
 
 
-_GELU_LIMIT = 5.6  # float32 cannot tell Phi from 0 or 1 beyond
-_GELU = (0.797884271, 0.036334141, -3.30206554e-05, -5.52751932e-05, 3.97431744e-06, -1.33798435e-07, 1.81426878e-09)
-_NEAR = (
-    2**18
-)  # numbers at a time: more leave the cache, and with fewer the threads wait for the interpreter at each step
+def _gated(x: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """x / (1 + exp(inner)), in both arrays' place; where exp is infinite that is zero, as it should be."""
+    with np.errstate(over="ignore"):
+        np.exp(inner, out=inner)
+    inner += 1
+    x /= inner
+    return x
+
+
+_GELU_FAR = 1e3  # of x^2: Phi is 0 or 1 there, and nothing below overflows
+_GELU_OVER, _GELU_UNDER = (-504.815236, -61.0133603, -3.31168636, -0.0345094416), (316.344836, 23.8324275)
+_NEAR = 2**19  # numbers at a time: more leave the cache; with fewer the threads wait for each other at every step
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
     """x Phi(x), in place where x allows: within 6e-7 for float32, exact for wider types.
 
-    For float32 Phi(x) = (1 + tanh(x P(x^2))) / 2, with P fitted by tests/reference/fit_gelu.py: one tanh and a few products are
-    several times faster than erf without its own instruction.
+    For float32 Phi(x) = 1 / (1 + exp(x R(x^2))), with a quotient R of two polynomials fitted by tests/reference/fit_gelu.py:
+    one exp and a few products are several times faster than erf without its own instruction.
     """
     if x.dtype != np.float32:
         from math import erf
@@ -96,19 +97,21 @@ def _gelu(x: np.ndarray) -> np.ndarray:
     room = np.empty((3, min(_NEAR, flat.size)), np.float32)
     for start in range(0, flat.size, _NEAR):
         part = flat[start : start + _NEAR]
-        y, t, square = room[:, : part.size]
-        np.clip(part, -_GELU_LIMIT, _GELU_LIMIT, out=t)
-        np.multiply(t, t, out=square)
-        np.multiply(square, np.float32(_GELU[-1]), out=y)
-        for c in _GELU[-2:0:-1]:
-            y += np.float32(c)
-            y *= square
-        y += np.float32(_GELU[0])
-        y *= t
-        np.tanh(y, out=y)
-        y += 1
-        part *= y
-        part *= np.float32(0.5)
+        square, over, under = room[:, : part.size]
+        np.multiply(part, part, out=square)
+        np.minimum(square, np.float32(_GELU_FAR), out=square)
+        np.multiply(square, np.float32(_GELU_OVER[-1]), out=over)
+        for c in _GELU_OVER[-2:0:-1]:
+            over += np.float32(c)
+            over *= square
+        over += np.float32(_GELU_OVER[0])
+        over *= part
+        np.add(square, np.float32(_GELU_UNDER[-1]), out=under)  # the first coefficient is one
+        for c in _GELU_UNDER[-2::-1]:
+            under *= square
+            under += np.float32(c)
+        over /= under
+        _gated(part, over)
     return x
 
 
@@ -161,8 +164,8 @@ def exponentials(scores: np.ndarray, sink: np.floating | None = None, *, shift: 
         top[~np.isfinite(top)] = 0
         scores -= top
     np.exp(scores, out=scores)
-    # a product with ones would be faster, but its rounding depends on how many rows there are
-    total: np.ndarray = scores.sum(-1, keepdims=True)
+    # row by row: a product of the whole matrix with ones would round differently for another number of rows
+    total: np.ndarray = np.vecdot(scores, np.ones(scores.shape[-1], scores.dtype))[..., None]
     if sink is not None:
         total += np.exp(sink if top is None else sink - top)
     return total

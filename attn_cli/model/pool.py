@@ -8,51 +8,99 @@ products, is what decides the time of a long text. A short text runs in the call
 from __future__ import annotations
 
 import os
+import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
 
-CHAIN = 256  # rows of a slice that goes through projections, norms and MLP: fewer make the products slower
+CHAIN = 512  # rows, at most, of a slice that goes through projections, norms and MLP: fewer make the products slower
 ROWS = 512  # queries of one head's slice, at most: short steps make the threads wait for the interpreter
 SCORES = 2**18  # of one head and slice: one mebibyte of float32, what a core's cache holds
 SHORT = 96  # tokens; below this a pool costs more than it gains
+SWITCH = 0.0005  # seconds until a thread that waits for the interpreter looks again; Python's 0.005 is a job's time
 
 
 @cache
-def _executor(threads: int) -> ThreadPoolExecutor:
+def _helpers(threads: int) -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(threads, thread_name_prefix="attn-cli")
 
 
+@cache
+def _libraries() -> Any:
+    """The libraries of matrix products that are loaded; looking for them takes a while."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+class Work(Generic[T]):
+    """Jobs that the helpers have begun, and that whoever waits for them works on as well.
+
+    So there are never more threads at work than cores: a thread that holds the interpreter while no core is free for it
+    holds up all others, for milliseconds.
+    """
+
+    def __init__(self, job: Callable[[T], None], items: Sequence[T], threads: int, helpers: int) -> None:
+        self._job, self._left, self._all = job, deque(items), max(1, len(items))
+        self._begun: list[Future[None]] = [_helpers(threads - 1).submit(self._take) for _ in range(helpers)]
+
+    def finish(self, done: Callable[[float], None] | None = None) -> None:
+        """Until all jobs are done; the first error is raised. `done` is told from here what share of them is taken."""
+        try:
+            self._take(done)
+        finally:
+            self.stop()
+        for begun in self._begun:
+            if not begun.cancelled():
+                begun.result()
+
+    def stop(self) -> None:
+        """Begins no other job, and waits for those that are on their way."""
+        self._left.clear()
+        for begun in self._begun:
+            if not begun.cancel():  # a thread that has better to do than to come is not waited for
+                begun.exception()
+
+    def _take(self, done: Callable[[float], None] | None = None) -> None:
+        with np.errstate(all="ignore"):  # weights that are no numbers are found by the sums of the rows, and named
+            while self._left:
+                try:
+                    item = self._left.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                try:
+                    self._job(item)
+                except BaseException:
+                    self._left.clear()
+                    raise
+                if done is not None:
+                    done(1 - len(self._left) / self._all)
+
+
 class Pool:
-    """Runs jobs on as many threads as there are cores, or here and now where there is only one thread."""
+    """Runs jobs on as many threads as there are cores, the calling one among them."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
     def each(self, job: Callable[[T], None], items: Sequence[T], done: Callable[[float], None] | None = None) -> None:
-        """Does `job` for every item; the first error is raised. `done` is told from here what share of them is finished."""
-        for i, _ in enumerate((Pool(1) if len(items) == 1 else self).start(job, items), 1):
-            if done is not None:
-                done(i / len(items))
+        """Does `job` for every item; the first error is raised. `done` is told from here what share of them is taken."""
+        Work(job, items, self.threads, min(self.threads, len(items)) - 1).finish(done)
 
-    def start(self, job: Callable[[T], None], items: Sequence[T]) -> Iterator[None]:
-        """Begins `job` for every item; going through what it returns waits for each, or, with one thread, does it then."""
-
-        def quiet(item: T) -> None:
-            with np.errstate(all="ignore"):  # weights that are no numbers are found by the sums of the rows, and named
-                job(item)
-
-        return map(quiet, items) if self.threads == 1 else _executor(self.threads).map(quiet, items)
+    def start(self, job: Callable[[T], None], items: Sequence[T]) -> Work[T]:
+        """Begins `job` for every item on the other threads."""
+        return Work(job, items, self.threads, min(self.threads - 1, len(items)))
 
 
 @contextmanager
@@ -62,10 +110,13 @@ def pool(n: int, threads: int | None = None) -> Iterator[Pool]:
     if chosen == 1:
         yield Pool(1)
         return
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield Pool(chosen)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(min(SWITCH, interval))
+    try:
+        with _libraries().limit(limits=1, user_api="blas"):
+            yield Pool(chosen)
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def cores() -> int:

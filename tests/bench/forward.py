@@ -26,7 +26,7 @@ import numpy as np
 import attn_cli
 from attn_cli.checkpoint import safetensors
 from attn_cli.model import Model
-from attn_cli.model.pool import CHAIN, pool, slices
+from attn_cli.model.pool import pool, slices
 from attn_cli.tokens import Tokens
 
 PEER = """
@@ -107,8 +107,8 @@ def products(model: Model, n: int) -> float:
             scores @ q[i, :keys]
 
         for _ in range(spec.n_layers):
-            workers.each(rows, slices(n, CHAIN))
-            workers.each(heads, [(i, part) for part in slices(n, CHAIN) for i in range(h)])
+            workers.each(rows, slices(n, min(512, -(-n // workers.threads))))
+            workers.each(heads, [(i, part) for part in slices(n, 256) for i in range(h)])
     return time.perf_counter() - started
 
 

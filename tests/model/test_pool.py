@@ -1,0 +1,104 @@
+"""The pool does every job once, stops at an error, and leaves the process as it was."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from attn_cli.model.pool import SHORT, Pool, pool, slices
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("count", [0, 1, 2, 40])
+def test_every_job_is_done_once(threads: int, count: int) -> None:
+    done: list[int] = []
+    shares: list[float] = []
+    Pool(threads).each(done.append, range(count), shares.append)
+    assert sorted(done) == list(range(count))
+    assert shares == sorted(shares)
+    assert all(0 < share <= 1 for share in shares)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_is_raised_and_ends_the_work(threads: int) -> None:
+    begun: list[int] = []
+
+    def job(i: int) -> None:
+        begun.append(i)
+        time.sleep(0.001)
+        if i == 2:
+            raise ValueError("two")
+
+    with pytest.raises(ValueError, match="two"):
+        Pool(threads).each(job, range(1000))
+    assert len(begun) <= 2 + threads * 2
+    Pool(threads).each(begun.append, [-1])  # the threads are still there
+    assert begun[-1] == -1
+
+
+def test_an_error_of_another_thread_is_raised_here() -> None:
+    here = threading.get_ident()
+
+    def job(i: int) -> None:
+        time.sleep(0.002)
+        if threading.get_ident() != here:
+            raise ValueError("there")
+
+    with pytest.raises(ValueError, match="there"):
+        Pool(2).each(job, range(50))
+
+
+def test_work_begun_is_done_beside_the_caller() -> None:
+    done: set[int] = set()
+    work = Pool(2).start(done.add, range(10))
+    until = time.monotonic() + 10
+    while len(done) < 10 and time.monotonic() < until:
+        time.sleep(0.001)
+    assert done == set(range(10))
+    work.finish()
+
+
+def test_nothing_is_begun_after_a_stop() -> None:
+    begun: list[int] = []
+
+    def job(i: int) -> None:
+        begun.append(i)
+        time.sleep(0.005)
+
+    work = Pool(2).start(job, range(1000))
+    work.stop()
+    count = len(begun)
+    time.sleep(0.02)
+    assert len(begun) == count < 1000
+
+
+def test_the_process_is_left_as_it_was() -> None:
+    interval, before = sys.getswitchinterval(), _products()
+    with pool(SHORT, threads=2) as workers:
+        assert workers.threads == 2
+        assert set(_products()) <= {1}
+        assert sys.getswitchinterval() < interval
+    assert (sys.getswitchinterval(), _products()) == (interval, before)
+
+
+def test_a_short_text_needs_no_other_thread() -> None:
+    with pool(SHORT - 1) as workers:
+        assert workers.threads == 1
+
+
+@pytest.mark.parametrize(("n", "rows"), [(0, 4), (1, 4), (4, 4), (9, 4)])
+def test_slices_cover_all_rows(n: int, rows: int) -> None:
+    found = slices(n, rows)
+    assert np.concatenate([np.arange(n)[part] for part in found] or [[]]).tolist() == list(range(n))
+    assert all(part.stop - part.start <= rows for part in found)
+
+
+def _products() -> list[int]:
+    """The threads of each library of matrix products."""
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
