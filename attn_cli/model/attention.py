@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ class Attention:
     """One layer's attention: q, k and v at once, then the weights slice by slice of queries.
 
     Queries come from `x`, the stream that enters the layer, through the norm before attention where there is one; keys and
-    values too, or from the encoder's output where there is a `memory`.
+    values too, or from the encoder's output where there is a `memory`. `arrive` fills rows of `x` that are not there yet.
     """
 
     def __init__(
@@ -36,6 +36,7 @@ class Attention:
         *,
         values: bool,
         memory: tuple[np.ndarray, Tokens] | None = None,
+        arrive: Callable[[slice], None] | None = None,
     ) -> None:
         self.pass_, self.model, self.layer, self.w, self.crosses = run, run.model, layer, w, memory is not None
         self.spec = spec = run.model.spec if memory is None else run.model.spec.crossing()
@@ -57,6 +58,8 @@ class Attention:
         scale = x.dtype.type(run.model.scale(layer))
 
         def queries(rows: slice) -> None:
+            if arrive is not None:
+                arrive(rows)
             self.x[rows] = residual.before_attention(run.model.spec, x[rows], w)
             self.q[:, rows] = self._turned(self._project(self.x[rows], "q", spec.n_heads), rows)
             scaled = np.multiply(self.q[:, rows], scale, out=self.scaled[:, rows])
@@ -97,6 +100,9 @@ class Attention:
             kept.add("v", self.v)
         computed = wanted if self.v is None else tuple(range(self.spec.n_heads))
         yield from Slices(self, computed, wanted, self._bounds(computed)).run()
+        # a long text has no room for what is not needed any more
+        self.q = self.k = self.scaled = self._q_square = self._k_square = np.empty(0, self.q.dtype)
+        self.v = self._made = None
 
     def _bounds(self, heads: Sequence[int]) -> list[float]:
         """What no score of each head can exceed: the longest query times the longest key (Cauchy and Schwarz)."""

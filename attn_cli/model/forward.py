@@ -149,10 +149,13 @@ def _stack(
     shared = _relative.shared(model)
     last = _end(spec, wanted, whole) - 1
     kept.add("hidden_states", x)
+    arrive: Callable[[slice], None] | None = None  # what is left to do to x
     for layer in range(last + 1):
         ends = "" if whole or layer < last else "cross" if layer in wanted.get("cross", {}) else "attn"
         w = model.weights.layer(layer, skip=_SKIPPED[ends]) | shared
-        attention = Attention(run, layer, w, x, values=ends != "attn")
+        attention = Attention(run, layer, w, x, values=ends != "attn", arrive=arrive)
+        if layer:
+            run.steps.layer()
         yield from attention.run(wanted["attn"].get(layer, ()), kept)
         if ends == "attn":
             return None
@@ -162,20 +165,31 @@ def _stack(
             yield from attention.run(wanted["cross"].get(layer, ()), kept.under("cross_"))
             if ends == "cross":
                 return None
-        x = residual.convolve(model, layer, embedded, _after(run, layer, x, attention, w))
-        run.steps.layer()
+        x, arrive = _after(run, layer, x, attention, w)
+        if spec.n_experts:
+            run.pool.each(arrive, [slice(0, len(x))])  # an expert is read from the file once for all its tokens
+            arrive = None
+        elif layer == last or spec.conv is not None or "hidden_states" in kept.names:
+            run.pool.each(arrive, run.slices(len(x)))
+            arrive = None
+        x = residual.convolve(model, layer, embedded, x)
         if layer < spec.n_layers - 1:
             kept.add("hidden_states", x)
+    if last >= 0:
+        run.steps.layer()
     return residual.end(model, x, kept)
 
 
-def _after(run: Pass, layer: int, x: np.ndarray, attention: Attention, w: Arrays) -> np.ndarray:
-    """The stream after a layer, slice by slice: each goes through projection, norms and MLP while it is in cache."""
+def _after(
+    run: Pass, layer: int, x: np.ndarray, attention: Attention, w: Arrays
+) -> tuple[np.ndarray, Callable[[slice], None]]:
+    """The stream after a layer, and what fills it slice by slice: projection, norms and MLP while the slice is in cache.
+
+    Where the next layer can begin with these rows at once, it is left to that: the threads meet once less.
+    """
     after = np.empty_like(x)
 
     def job(rows: slice) -> None:
         after[rows] = residual.after_attention(run.model, layer, x[rows], attention.x[rows], attention.output(rows), w)
 
-    whole = [slice(0, len(x))]  # an expert is read from the file once for all its tokens
-    run.pool.each(job, whole if run.model.spec.n_experts else run.slices(len(x)))
-    return after
+    return after, job
