@@ -40,46 +40,45 @@ class Attention:
     ) -> None:
         self.pass_, self.model, self.layer, self.w, self.crosses = run, run.model, layer, w, memory is not None
         self.spec = spec = run.model.spec if memory is None else run.model.spec.crossing()
-        self.stream = x
+        self.stream, self._arrive = x, arrive
         self._once = threading.Lock()
         self._made: _relative.Distances | None = None
         self.x = np.empty_like(x)  # what attention reads
-        rope = spec.rope_at(layer)
-        self._table = None if rope is None else _rope.table(rope, len(x), x.dtype)
         self.source, self.key_tokens = (self.x, run.tokens) if memory is None else memory
-        self.q = np.empty((spec.n_heads, len(x), spec.d_head), x.dtype)
-        self.scaled = np.empty_like(self.q)
+        rope, n, n_keys = spec.rope_at(layer), len(x), len(self.source)
+        self._table = None if rope is None else _rope.table(rope, n, x.dtype)
+        self.q, self.scaled = (np.empty((spec.n_heads, n, spec.d_head), x.dtype) for _ in range(2))
+        self.k = np.empty((spec.n_kv_heads, n_keys, spec.d_head), x.dtype)
+        self.v = np.empty((spec.n_kv_heads, n_keys, spec.d_v), x.dtype) if values else None
+        self.z = np.empty((n, spec.n_heads, spec.d_v), x.dtype) if values else None
         self._q_square, self._k_square = (
-            np.empty((heads, n), x.dtype) for heads, n in ((spec.n_heads, len(x)), (spec.n_kv_heads, len(self.source)))
+            np.empty((spec.n_heads, n), x.dtype),
+            np.empty((spec.n_kv_heads, n_keys), x.dtype),
         )
-        self.k = np.empty((spec.n_kv_heads, len(self.source), spec.d_head), x.dtype)
-        self.v = np.empty((spec.n_kv_heads, len(self.source), spec.d_v), x.dtype) if values else None
-        self.z = np.empty((len(x), spec.n_heads, spec.d_v), x.dtype) if values else None
-        scale = x.dtype.type(run.model.scale(layer))
-
-        def queries(rows: slice) -> None:
-            if arrive is not None:
-                arrive(rows)
-            self.x[rows] = residual.before_attention(run.model.spec, x[rows], w)
-            self.q[:, rows] = self._turned(self._project(self.x[rows], "q", spec.n_heads), rows)
-            scaled = np.multiply(self.q[:, rows], scale, out=self.scaled[:, rows])
-            self._q_square[:, rows] = np.vecdot(scaled, scaled)
-
-        def keys(rows: slice) -> None:
-            self.k[:, rows] = k = self._turned(self._project(self.source[rows], "k", spec.n_kv_heads), rows)
-            self._k_square[:, rows] = np.vecdot(k, k)
-            if self.v is not None:
-                self.v[:, rows] = self._project(self.source[rows], "v", spec.n_kv_heads)
-
-        def both(rows: slice) -> None:
-            queries(rows)
-            keys(rows)
-
         if memory is None:
-            run.pool.each(both, run.slices(len(x)))
+            run.pool.each(self._queries_and_keys, run.slices(n))
         else:
-            run.pool.each(queries, run.slices(len(x)))
-            run.pool.each(keys, run.slices(len(self.source)))
+            run.pool.each(self._queries, run.slices(n))
+            run.pool.each(self._keys, run.slices(n_keys))
+        self._arrive = None  # it holds the layer before
+
+    def _queries_and_keys(self, rows: slice) -> None:
+        self._queries(rows)
+        self._keys(rows)
+
+    def _queries(self, rows: slice) -> None:
+        if self._arrive is not None:
+            self._arrive(rows)
+        self.x[rows] = residual.before_attention(self.model.spec, self.stream[rows], self.w)
+        self.q[:, rows] = q = self._turned(self._project(self.x[rows], "q", self.spec.n_heads), rows)
+        scaled = np.multiply(q, q.dtype.type(self.model.scale(self.layer)), out=self.scaled[:, rows])
+        self._q_square[:, rows] = np.vecdot(scaled, scaled)
+
+    def _keys(self, rows: slice) -> None:
+        self.k[:, rows] = k = self._turned(self._project(self.source[rows], "k", self.spec.n_kv_heads), rows)
+        self._k_square[:, rows] = np.vecdot(k, k)
+        if self.v is not None:
+            self.v[:, rows] = self._project(self.source[rows], "v", self.spec.n_kv_heads)
 
     def _project(self, x: np.ndarray, part: str, n_heads: int) -> np.ndarray:
         """Queries, keys or values of some rows: (rows, d_model) -> (heads, rows, d_head)."""

@@ -120,7 +120,8 @@ def mlp(x: np.ndarray, w: Arrays, spec: ModelSpec) -> np.ndarray:
     if spec.activation == "clamped_swiglu":
         hidden = _clamped_swiglu(linear(x, w, "mlp.gate"), linear(x, w, "mlp.up"), spec)
     elif spec.gated_mlp:
-        hidden = activate(linear(x, w, "mlp.gate"), spec.activation) * linear(x, w, "mlp.up")
+        hidden = activate(linear(x, w, "mlp.gate"), spec.activation)
+        hidden *= linear(x, w, "mlp.up")
     else:
         hidden = activate(linear(x, w, "mlp.up"), spec.activation)
     return linear(hidden, w, "mlp.down")

@@ -101,6 +101,11 @@ def test_memory_grows_no_faster_than_the_text(case: str) -> None:
     assert large < 5 * small + 8 * 2**20  # a quadratic part would be 16 times as large
 
 
+def test_memory_does_not_grow_with_the_layers() -> None:
+    few, many = (peak(attn_cli.random_model(n_layers=n, d_model=64, n_heads=2, causal=True), 1024) for n in (4, 20))
+    assert many < 1.2 * few + 2**20
+
+
 def test_no_query_asked_for_gives_no_block() -> None:
     model = attn_cli.load(GOLDEN / "bert")
     assert not list(model.blocks(model.encode(TEXT), {0: (0,)}, queries=[]))
