@@ -462,7 +462,7 @@ def notes(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _P
         last = plan.queries[-1]
         yield Note(
             text=f"first {len(plan.queries)} of {len(plan.queries) + plan.left_out} queries; others: --query "
-            f"{last + 1}-{min(last + FEW_TOKENS, len(plan.viewed) - 1)}, or all: --json"
+            f"{last + 1}-{min(last + FEW_TOKENS, len(plan.viewed) - 1)}; all: --view matrix or --json"
         )
 
 
