@@ -25,17 +25,19 @@ def roles(found: Mapping[str, ModuleType]) -> tuple[str, ...]:
 
 def role(scores: Mapping[str, Score], candidates: tuple[str, ...]) -> str | None:
     """The name of the role that clears the threshold by most; None where none does."""
-    clear = [
-        (scores[name].excess, name)
-        for name in candidates
-        if scores[name].queries >= LEAST_QUERIES and scores[name].excess >= THRESHOLD
-    ]
-    return max(clear)[1] if clear else None
+    excess, name = _best(scores, candidates)
+    return name if excess >= THRESHOLD else None
 
 
 def strongest(scores: Mapping[str, Score], candidates: tuple[str, ...]) -> float:
-    """The largest excess of any role, for the order of heads; minus infinity where nothing applied."""
-    return max((s.excess for s in (scores[n] for n in candidates) if not math.isnan(s.excess)), default=-math.inf)
+    """How far the best score stands above its baseline, for the order of heads; minus infinity where none counts."""
+    return _best(scores, candidates)[0]
+
+
+def _best(scores: Mapping[str, Score], candidates: tuple[str, ...]) -> tuple[float, str | None]:
+    """The largest excess over enough queries, and whose it is."""
+    counted = [(scores[name].excess, name) for name in candidates if scores[name].queries >= LEAST_QUERIES]
+    return max(((e, name) for e, name in counted if not math.isnan(e)), default=(-math.inf, None))
 
 
 def code(name: str) -> str:

@@ -30,7 +30,7 @@ class HeadsRequest:
 
     base: Request = field(default_factory=Request)
     by: str = "role"  # role, a metric, or all
-    sort: str | None = None  # head, role, score, baseline, queries or a metric; None: the metric, else the role's score
+    sort: str | None = None  # head, role, score, baseline, queries or a metric; None: as _by_role says, or the metric
     reverse: bool = False
     top: int = 20
     repeat: int | None = None  # so many random tokens, twice
@@ -155,7 +155,7 @@ def _tables(scores: Scores, found: Mapping[str, ModuleType], asked: HeadsRequest
         })  # fmt: skip
     columns = _columns(found, asked, several=n_kinds > 1)
     kept = [rows[i] for i in _order(rows, asked, candidates, scores)]
-    table = Table(name="heads", columns=columns, rows=_cells(kept, columns), limit=asked.top)
+    table = Table(name="heads", title=_ordered_by(asked), columns=columns, rows=_cells(kept, columns), limit=asked.top)
     if asked.by != "role" or asked.sort is not None or asked.reverse:
         return (table,)
     named_rows = [row for row in kept if row["role"] is not None]
@@ -199,13 +199,26 @@ def _columns(found: Mapping[str, ModuleType], asked: HeadsRequest, *, several: b
     return tuple(columns)
 
 
+def _by_role(asked: HeadsRequest) -> bool:
+    """Whether heads come in the order of their roles' scores less the baselines, which no column shows."""
+    return asked.sort is None and asked.by in ("role", "all")
+
+
+def _ordered_by(asked: HeadsRequest) -> str:
+    """The order in words, where it is not that of a column."""
+    if not _by_role(asked):
+        return ""
+    least = ", the least first" if asked.reverse else ""
+    return f"heads by how far their role's score stands above its baseline{least}"
+
+
 def _order(
     rows: Sequence[Mapping[str, Any]], asked: HeadsRequest, candidates: tuple[str, ...], scores: Scores
 ) -> list[int]:
     """The rows' order: numbers from the largest on, names by the alphabet, heads as in the model, missing ones last."""
     by = asked.sort
     every = range(len(rows))
-    if by is None and asked.by in ("role", "all"):
+    if _by_role(asked):
         excess = [_roles.strongest(s, candidates) for s in scores.values()]
         first = [rows[i]["role"] is None for i in every]
         found = sorted(every, key=lambda i: (first[i], -excess[i]))

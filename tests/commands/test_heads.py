@@ -55,6 +55,7 @@ def test_roles_at_80_columns(tmp_path: Path) -> None:
         "L1 ft█ ·\n"
         "rows are layers, columns heads  ft first token (sink)  pt previous token\n"
         "\n"
+        "heads by how far their role's score stands above its baseline\n"
         "head   role                score          baseline  queries\n"
         "L0.H0  previous token      1.00 ████████      0.17        5\n"
         "L1.H0  first token (sink)  0.92 ███████▍      0.17        5\n"
@@ -128,6 +129,29 @@ def test_sorting(tmp_path: Path) -> None:
     assert order("--sort", "role")[:2] == ["L1.H0", "L0.H0"]
     assert order()[0] == "L0.H0"
     assert "no such column" in out("heads", "--attn", str(given(tmp_path)), "--sort", "x", code=2)
+
+
+def test_heads_stand_in_the_order_of_the_roles_that_are_shown(tmp_path: Path) -> None:
+    """A score over one query ranks a head no more than it names it."""
+    n = 8
+    texts = ["the", "cat", "sat", "on", "the", "mat", "it", "liked"]
+    weaker, stronger = (part * np.eye(n, k=-1) + (1 - part) / n for part in (0.7, 0.9))
+    weaker[4] = np.eye(n)[0]  # the second "the" rests on the first
+    np.savez(tmp_path / "attn.npz", attn=np.stack([weaker, stronger]), tokens=np.array(texts))
+    first, second = json.loads(out("heads", "--attn", str(tmp_path / "attn.npz"), "--json"))["heads"]
+    assert (first["name"], second["name"]) == ("L0.H1", "L0.H0")
+    assert first["role"] == second["role"] == "previous_token"
+    assert second["duplicate_queries"] == 1
+    assert second["duplicate"] - second["duplicate_baseline"] > first["score"] - first["baseline"]
+
+
+def test_the_order_is_said_where_no_column_shows_it(tmp_path: Path) -> None:
+    file, said = str(given(tmp_path)), "heads by how far their role's score stands above its baseline"
+    assert f"\n{said}\n" in out("heads", "--attn", file)
+    assert f"\n{said}\n" in out("heads", "--attn", file, "--by", "all")
+    assert f"\n{said}, the least first\n" in out("heads", "--attn", file, "--reverse")
+    assert said not in out("heads", "--attn", file, "--sort", "score")
+    assert said not in out("heads", "--attn", file, "--by", "entropy")
 
 
 def test_many_texts_are_one_mean(tmp_path: Path) -> None:
