@@ -112,6 +112,7 @@ class Table:
     totals: int = 0  # so many of the last rows say what the others come to
     pictured: bool = True  # False: only in the formats for programs
     limit: int | None = None  # how many rows a picture has
+    left_out: str = ""  # one line on rows that stand only in the table for programs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -158,6 +159,7 @@ class HeadMap:
     high: float = 1.0
     kind: Literal["percent", "number"] = "percent"  # how a cell writes its value
     codes: tuple[tuple[str, ...], ...] | None = None  # (layers, heads): at most two letters in place of the number
+    faint: str = ""  # the code that is so common that it is drawn faint and without its value
     notes: tuple[str, ...] = ()  # what the codes and numbers are
 
 

@@ -10,6 +10,7 @@ from attn_cli import registry
 from attn_cli.collect.mean import Score
 
 THRESHOLD = 0.3  # a role is named from this much above its baseline on
+SINK = "first_token"  # the role of most heads of a trained causal model, to be told from what they are for
 LEAST_QUERIES = 3  # a score over fewer queries names no role: one repeated word makes no induction head
 
 

@@ -159,15 +159,28 @@ def _tables(scores: Scores, found: Mapping[str, ModuleType], asked: HeadsRequest
     if asked.by != "role" or asked.sort is not None or asked.reverse:
         return (table,)
     named_rows = [row for row in kept if row["role"] is not None]
+    listed, left_out = _without_sinks(named_rows, asked.top)
     shown = replace(
         table,
         name="",
-        rows=_cells(named_rows, columns),
+        rows=_cells(listed, columns),
+        left_out=left_out,
         pictured=bool(named_rows),
         note=f"{len(rows) - len(named_rows)} of {len(rows)} heads have no role: none that stands {_roles.THRESHOLD} or more "
         f"above its baseline, what equal weights would score, over at least {_roles.LEAST_QUERIES} queries",
     )
     return shown, replace(table, pictured=False)
+
+
+def _without_sinks(rows: Sequence[Mapping[str, Any]], top: int) -> tuple[Sequence[Mapping[str, Any]], str]:
+    """Where there is no room for all, the heads with other roles, and a line that says how many sinks there are."""
+    sinks = [row for row in rows if row["role"] == _roles.SINK]
+    if len(rows) <= top or len(sinks) in (0, len(rows)):
+        return rows, ""
+    rest = "head rests" if len(sinks) == 1 else "heads rest"
+    most = f"{sinks[0]['name']} {sinks[0]['score']:.2f}"
+    said = f"{len(sinks)} {rest} on the first token ({most}{', ...' if len(sinks) > 1 else ''}): --by {_roles.SINK} lists them"
+    return [row for row in rows if row["role"] != _roles.SINK], said
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], columns: tuple[Column, ...]) -> tuple[tuple[Any, ...], ...]:
@@ -264,9 +277,14 @@ def _map(scores: Scores, kind: str, found: Mapping[str, ModuleType], asked: Head
         if name is not None:
             codes[i][j], values[i, j] = _roles.code(name), by_name[name].mean
             used[name] = None
-    legend = tuple(f"{_roles.code(n)} {found[n].TITLE}" for n in candidates if n in used)
+    legend = tuple(
+        f"{_roles.code(n)} {found[n].TITLE}{', not shaded' if n == _roles.SINK else ''}"
+        for n in candidates
+        if n in used
+    )
     return HeadMap(
         title=f"{title}roles", layers=layers, heads=numbers, values=values, codes=tuple(tuple(c) for c in codes),
+        faint=_roles.code(_roles.SINK),
         notes=("rows are layers, columns heads", *(legend or ("no head clears the threshold",))),
     )  # fmt: skip
 

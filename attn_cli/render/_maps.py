@@ -63,6 +63,8 @@ def _cell(made: HeadMap, i: int, j: int, glyphs: Glyphs, colored: bool) -> Run:
         code = made.codes[i][j]
         if not code:
             return Run(f" {glyphs.masked} ", "faint")
+        if code == made.faint:
+            return Run(f"{code:>2} ", "faint")
         shade = " " if colored else cell(min(value, 0.99), True, glyphs, colored).text[-1:]
         return Run(f"{code:>2}{shade}", "cell", value)
     if made.kind == "percent":
@@ -83,7 +85,8 @@ def _speck(made: HeadMap, i: int, j: int, glyphs: Glyphs, colored: bool) -> Run:
     at = _place(made, value)
     weight = value if made.kind == "percent" else at * at
     if made.codes is not None:
-        return Run(made.codes[i][j][:1], "cell", weight)
+        code = made.codes[i][j]
+        return Run(code[:1], "faint" if code == made.faint else "cell", weight)
     return Run(" ", "cell", weight) if colored else Run(glyphs.shades[min(4, int(math.sqrt(weight) * 5))])
 
 

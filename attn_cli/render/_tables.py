@@ -48,6 +48,8 @@ def table(table: Table, size: int, encoding: str | None = None, glyphs: Glyphs =
             lines += _row([row[i] for i in band], *of_band, "bold" if number >= first_total else "", drawn)
     if len(shown) < len(table.rows):
         lines += flow([[Run(f"{len(shown)} of {len(table.rows)} rows shown; more: --top, all: --json", "dim")]], size)
+    if table.left_out:
+        lines += flow([[Run(visible(table.left_out, encoding), "dim")]], size)
     if table.note:
         lines += flow([[Run(visible(table.note, encoding), "dim")]], size)
     return lines

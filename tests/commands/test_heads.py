@@ -52,8 +52,9 @@ def test_roles_at_80_columns(tmp_path: Path) -> None:
         "roles\n"
         "    0  1\n"
         "L0 pt█ ·\n"
-        "L1 ft█ ·\n"
-        "rows are layers, columns heads  ft first token (sink)  pt previous token\n"
+        "L1 ft  ·\n"
+        "rows are layers, columns heads  ft first token (sink), not shaded\n"
+        "pt previous token\n"
         "\n"
         "heads by how far their role's score stands above its baseline\n"
         "head   role                score          baseline  queries\n"
@@ -152,6 +153,35 @@ def test_the_order_is_said_where_no_column_shows_it(tmp_path: Path) -> None:
     assert f"\n{said}, the least first\n" in out("heads", "--attn", file, "--reverse")
     assert said not in out("heads", "--attn", file, "--sort", "score")
     assert said not in out("heads", "--attn", file, "--by", "entropy")
+
+
+def test_sinks_give_way_to_other_roles_where_there_is_no_room(tmp_path: Path) -> None:
+    """The picture sums them up, in its table only where that would be cut; documents keep every head in one order."""
+    n = 6
+    previous = 0.5 * np.eye(n, k=-1) + 0.5 / n
+    sinks = [part * np.eye(1, n).repeat(n, axis=0) + (1 - part) / n for part in (0.9, 0.8)]
+    np.savez(tmp_path / "attn.npz", attn=np.stack([previous, *sinks]), tokens=np.array(list("abcdef")))
+    file = str(tmp_path / "attn.npz")
+
+    def names(*options: str) -> list[str]:
+        lines = out("heads", "--attn", file, *options).splitlines()
+        return [line.split()[0] for line in lines if line.startswith("L0.")]
+
+    assert names() == ["L0.H1", "L0.H2", "L0.H0"]
+    assert names("-k", "2") == ["L0.H0"]
+    assert "2 heads rest on the first token (L0.H1 0.92, ...): --by first_token lists them\n" in out(
+        "heads", "--attn", file, "-k", "2"
+    )
+    document = json.loads(out("heads", "--attn", file, "-k", "2", "--json"))
+    assert [h["name"] for h in document["heads"]] == ["L0.H1", "L0.H2", "L0.H0"]
+
+
+def test_sinks_alone_are_listed(tmp_path: Path) -> None:
+    sinks = [part * np.eye(1, 6).repeat(6, axis=0) + (1 - part) / 6 for part in (0.9, 0.8)]
+    np.savez(tmp_path / "attn.npz", attn=np.stack(sinks))
+    shown = out("heads", "--attn", str(tmp_path / "attn.npz"), "-k", "1")
+    assert "L0.H0  first token (sink)  0.92" in shown
+    assert "1 of 2 rows shown" in shown
 
 
 def test_many_texts_are_one_mean(tmp_path: Path) -> None:

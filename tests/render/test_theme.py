@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import io
 import itertools
 
+import numpy as np
 import pytest
 
-from attn_cli.render import _theme
+from attn_cli.render import Target, _theme
 from attn_cli.render._glyphs import ASCII, UNICODE, bar, cell, percent, percent_fine
+from attn_cli.render._maps import head_map
+from attn_cli.report import HeadMap
 
 
 def _xterm(number: int) -> tuple[int, int, int]:
@@ -95,3 +99,12 @@ def test_bars_keep_eighths_of_a_cell(weight: float, text: str) -> None:
 def test_bars_in_ascii() -> None:
     assert bar(0.68, 10, 10, ASCII) == "#######"
     assert bar(0.01, 10, 10, ASCII) == ""
+
+
+@pytest.mark.parametrize("width", [80, 5])
+def test_a_map_draws_its_commonest_code_faint(width: int) -> None:
+    made = HeadMap(
+        title="", layers=(0,), heads=(0, 1), values=np.array([[0.9, 0.9]]), codes=(("ft", "pt"),), faint="ft"
+    )
+    row = head_map(made, Target(stream=io.StringIO(), width=width, color="truecolor"), UNICODE)[-1]
+    assert [(run.text[:1], run.style) for run in row[1:]] == [("f", "faint"), ("p", "cell")]
