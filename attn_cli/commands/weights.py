@@ -17,7 +17,10 @@ UNUSED = "not used"
 
 
 def weights(sources: Sequence[Inside], *, tensors: bool = False, version: str = "") -> Report:
-    """The report of one source in full, or of several beside each other; `tensors`: with every tensor in the picture."""
+    """The report of one source in full, or of several beside each other; `tensors`: with every tensor in the picture.
+
+    The first table for programs is the one that CSV holds: the sources, or with `tensors` these.
+    """
     found = [(inside, arrays(inside)) for inside in sources]
     one = len(sources) == 1
     inside, held = found[0]
@@ -36,7 +39,7 @@ def weights(sources: Sequence[Inside], *, tensors: bool = False, version: str = 
         title=inside.source if one else "",
         model=_model(inside) if one else {},
         shown=_sizes(inside) if one else "",
-        tables=(*pictured, *_data(found)),
+        tables=(*pictured, *sorted(_data(found), key=lambda table: tensors and table.name != "tensors")),
         notes=tuple(n for inside in sources for n in _notes(inside, named=not one)),
     )
 

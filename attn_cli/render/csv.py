@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,11 +58,22 @@ def _line(*values: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as one cell: nothing for None and NaN, the shortest decimals of float32, positions joined by spaces."""
+    """The value as one cell: nothing for None and NaN, the shortest decimals of float32; lists are joined by spaces."""
     if value is None or value != value:
         return ""
     if isinstance(value, np.floating | float):
         return str(np.float32(value))
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}:{_plain(v)}" for name, v in _entries(value))
     return " ".join(str(v) for v in value) if isinstance(value, Sequence) else value
+
+
+def _entries(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The entries that have a value; those of a mapping within as decoder.n_layers."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{inner}", v) for inner, v in _entries(value))
+        elif value is not None:
+            yield name, value

@@ -121,7 +121,9 @@ def _tops(head: Head, dtype: Any, of: Callable[[int, float], float], nothing: fl
 
 
 def _column(values: Sequence[Any]) -> np.ndarray:
-    """A table's column: whole numbers, else numbers with NaN for none, else texts with nothing for none."""
+    """A table's column: truth values, whole numbers, else numbers with NaN for none, else texts with nothing for none."""
+    if values and all(isinstance(v, bool | np.bool_) for v in values):
+        return np.array(values, np.bool_)
     if values and all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values):
         return np.array(values, np.int64)
     if all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in values):

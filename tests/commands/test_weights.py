@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
@@ -97,6 +99,23 @@ def test_every_tensor_on_request() -> None:
     text = picture(str(GOLDEN / "bert"), "--tensors")
     assert "bert.encoder.layer.1.attention.self.key.bias" in text
     assert "[0-1]" not in text.partition("tensor ")[2]
+
+
+def test_csv_has_a_row_for_each_source_or_on_request_for_each_tensor() -> None:
+    def rows(*options: str) -> list[dict[str, str]]:
+        done = run("weights", str(GOLDEN / "bert"), str(GOLDEN / "t5"), "-f", "csv", *options)
+        return list(csv.DictReader(io.StringIO(done.stdout.decode())))
+
+    sources, tensors = rows(), rows("--tensors")
+    assert [row["model_type"] for row in sources] == ["bert", "t5"]
+    assert sources[0]["sizes"] == (
+        "family:bert n_layers:2 n_heads:4 n_kv_heads:4 d_model:32 d_head:8 d_mlp:64 n_ctx:64 vocab_size:312 "
+        "n_experts:0 causal:False"
+    )
+    assert "decoder.d_model:16" in sources[1]["sizes"].split()
+    document_has = [t["tensor"] for t in document(str(GOLDEN / "bert"), str(GOLDEN / "t5"))["tensors"]]
+    assert [row["tensor"] for row in tensors] == document_has
+    assert {row["shape"] for row in tensors} >= {"32", "64 32"}
 
 
 def test_what_is_missing_and_what_is_not_used(tmp_path: Path) -> None:

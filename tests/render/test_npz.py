@@ -78,6 +78,15 @@ def test_tables_are_columns() -> None:
     assert len(arrays["heads.name"]) == len(arrays["heads.layer"])
 
 
+def test_truth_values_are_truth_values() -> None:
+    texts = TEXT, "The dog slept under the stove"
+    moved = read(attn_cli("compare", "-m", BERT, *texts, "--format", "npz").stdout)["heads.moved"]
+    rows = json.loads(attn_cli("compare", "-m", BERT, *texts, "--json").stdout)["heads"]
+    assert moved.dtype == np.bool_
+    assert moved.tolist() == [row["moved"] for row in rows]
+    assert read(attn_cli("weights", BERT, "--format", "npz").stdout)["sources.supported"].tolist() == [True]
+
+
 def test_an_encoder_decoder_names_its_kinds() -> None:
     done = attn_cli("show", "-m", str(GOLDEN / "t5"), TEXT, "--target", "The stove", "--format", "npz")
     arrays = read(done.stdout)
