@@ -20,23 +20,28 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?|-(\d+)")
 def parse_heads(
     layer: str | None,
     head: str | None,
-    n_layers: int,
-    n_heads: int,
+    there: Mapping[int, tuple[int, ...]],
     *,
     bare: Literal["head", "layer"] = "head",
     default: Sequence[int] | None = None,
 ) -> Mapping[int, tuple[int, ...]]:
-    """Layer -> heads, both in rising order. `bare` says what a number without a dot is in `head`.
+    """Layer -> heads, both in rising order, among those that are `there`.
 
-    Without a layer, plain head numbers are taken in the layers of `default` (every layer where that is None).
-    UsageError for what does not exist, naming the valid range.
+    `bare` says what a number without a dot is in `head`. Without a layer, plain head numbers are taken in the layers of
+    `default` (every layer where that is None). UsageError for what does not exist, naming what does.
     """
     chosen: dict[int, set[int]] = {}
-    layers = list(range(n_layers)) if default is None else list(default)
+    layers = list(there if default is None else default)
+
+    def add(text: str, layers: Sequence[int]) -> None:
+        wanted = _numbers(text, sorted({h for i in layers for h in there[i]}), "head")
+        for i in layers:
+            chosen.setdefault(i, set()).update(h for h in wanted if h in there[i])
+
     if layer is not None:
-        layers = sorted({i for part in _parts(layer, "--layer") for i in _numbers(part, n_layers, "layer")})
+        layers = sorted({i for part in _parts(layer, "--layer") for i in _numbers(part, list(there), "layer")})
     if head is None:
-        return {i: tuple(range(n_heads)) for i in layers}
+        return {i: there[i] for i in layers}
     for part in _parts(head, "--head"):
         address = part.lower().replace("l", "", 1) if part.lower().startswith("l") else part.lower()
         if "." in address:
@@ -46,15 +51,23 @@ def parse_heads(
                     f"leave out --layer, or write --head {quote(part.split('.')[-1].lstrip('Hh'))}",
                 )
             at, _, which = address.partition(".")
-            for i in _numbers(at, n_layers, "layer"):
-                chosen.setdefault(i, set()).update(_numbers(which.removeprefix("h"), n_heads, "head"))
+            add(which.removeprefix("h"), _numbers(at, list(there), "layer"))
         elif bare == "layer":
-            for i in _numbers(address, n_layers, "layer"):
-                chosen.setdefault(i, set()).update(range(n_heads))
+            add("all", _numbers(address, list(there), "layer"))
         else:
-            for i in layers:
-                chosen.setdefault(i, set()).update(_numbers(address.removeprefix("h"), n_heads, "head"))
-    return {i: tuple(sorted(chosen[i])) for i in sorted(chosen)}
+            add(address.removeprefix("h"), layers)
+    return {i: tuple(sorted(chosen[i])) for i in sorted(chosen) if chosen[i]}
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Rising numbers as they are typed: 0-2,5."""
+    found: list[list[int]] = []
+    for n in numbers:
+        if found and found[-1][-1] == n - 1:
+            found[-1].append(n)
+        else:
+            found.append([n])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in found)
 
 
 def _parts(text: str, option: str) -> list[str]:
@@ -64,23 +77,24 @@ def _parts(text: str, option: str) -> list[str]:
     return parts
 
 
-def _numbers(text: str, n: int, what: str) -> list[int]:
-    """The numbers that `all`, `3`, `0-2` or `-1` mean among n."""
+def _numbers(text: str, there: Sequence[int], what: str) -> list[int]:
+    """The numbers that `all`, `3`, `0-2` or `-1` mean among those that are there, in rising order."""
     if text == "all":
-        return list(range(n))
+        return list(there)
     match = _RANGE.fullmatch(text)
     if match is None or not text.isascii():
         raise UsageError(f"{quote(text)} is not a {what}", f"{what}s are written all, 3, 0-2 or -1")
     first, last, back = match.groups()
     if back is not None:
-        start = end = n - int(back[:9])
+        at = len(there) - int(back[:9])
+        start = end = there[at] if 0 <= at < len(there) else -1
     else:
         start, end = int(first[:9]), int((last or first)[:9])
-    if not (0 <= start <= end < n):
-        raise UsageError(
-            f"there is no {what} {text}", f"{what}s run from 0 to {n - 1}" if n > 1 else f"there is only {what} 0"
-        )
-    return list(range(start, end + 1))
+    if start > end or start not in there or end not in there:
+        run = f"{what}s run from {there[0]} to {there[-1]}"
+        some = run if len(there) > there[-1] - there[0] else f"there are {what}s {ranges(there)}"
+        raise UsageError(f"there is no {what} {text}", some if len(there) > 1 else f"there is only {what} {there[0]}")
+    return [n for n in there if start <= n <= end]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ ALL4 = (0, 1, 2, 3)
     ],
 )
 def test_heads(layer: str | None, head: str | None, want: dict[int, tuple[int, ...]]) -> None:
-    assert parse_heads(layer, head, 3, 4) == want
+    assert parse_heads(layer, head, {layer: ALL4 for layer in range(3)}) == want
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,45 @@ def test_heads(layer: str | None, head: str | None, want: dict[int, tuple[int, .
 )
 def test_heads_that_do_not_exist(layer: str | None, head: str | None, says: str) -> None:
     with pytest.raises(UsageError, match=says) as caught:
-        parse_heads(layer, head, 3, 4)
+        parse_heads(layer, head, {layer: ALL4 for layer in range(3)})
     assert caught.value.hint
+
+
+SAVED = {3: (1, 2), 5: (8,)}  # as a file of a few heads has them
+
+
+@pytest.mark.parametrize(
+    ("layer", "head", "want"),
+    [
+        (None, None, SAVED),
+        ("-1", None, {5: (8,)}),
+        ("3-5", None, SAVED),
+        (None, "1", {3: (1,)}),
+        (None, "all.8", {5: (8,)}),
+        (None, "3.-1", {3: (2,)}),
+        ("3", "all", {3: (1, 2)}),
+    ],
+)
+def test_heads_are_chosen_among_those_that_are_there(
+    layer: str | None, head: str | None, want: dict[int, tuple[int, ...]]
+) -> None:
+    assert parse_heads(layer, head, SAVED) == want
+
+
+@pytest.mark.parametrize(
+    ("layer", "head", "says", "hint"),
+    [
+        ("0-5", None, "there is no layer 0-5", "there are layers 3,5"),
+        ("-3", None, "there is no layer -3", "there are layers 3,5"),
+        (None, "0", "there is no head 0", "there are heads 1-2,8"),
+        ("3", "0", "there is no head 0", "heads run from 1 to 2"),
+        (None, "5.1", "there is no head 1", "there is only head 8"),
+    ],
+)
+def test_what_is_not_there_is_told_from_what_is(layer: str | None, head: str | None, says: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        parse_heads(layer, head, SAVED)
+    assert caught.value.hint == hint
 
 
 TEXT = "It saw it, and IT saw 7 cats didn't it"

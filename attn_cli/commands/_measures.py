@@ -166,8 +166,8 @@ def whole_layers(model: Model, kinds: Sequence[str], request: Request) -> Select
     for kind in kinds:
         if kind == "cross":
             continue
-        n = model.kinds[kind].n_layers
-        layers = [n - 1] if request.layer is None else list(parse_heads(request.layer, None, n, 1))
+        there = model.selections(None)[kind]
+        layers = [max(there)] if request.layer is None else list(parse_heads(request.layer, None, there))
         found[kind] = {layer: (FOLDED,) for layer in layers}
     return found
 

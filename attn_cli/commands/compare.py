@@ -186,18 +186,16 @@ def _chosen(pairs: tuple[Pair, ...], before: Tokens, after: Tokens, base: Reques
 
 def _selections(model: Model, other: Model, kinds: tuple[str, ...], base: Request) -> tuple[Selections, str]:
     """The heads that both models have, and a word about those that only one has."""
-    selections = addressed({kind: model.kinds[kind] for kind in kinds}, base)
+    selections = addressed(model, kinds, base)
     if other is model:
         return selections, ""
     shared: dict[str, dict[int, tuple[int, ...]]] = {}
     for kind, selection in selections.items():
-        spec = other.kinds.get(kind)
-        if spec is None:
+        there = other.selections(None).get(kind)
+        if there is None:
             raise UsageError(f"{quote(other.source)} has no {kind} attention", "compare models of one kind")
         shared[kind] = {
-            layer: tuple(h for h in heads if h < spec.n_heads)
-            for layer, heads in selection.items()
-            if layer < spec.n_layers
+            layer: tuple(h for h in heads if h in there[layer]) for layer, heads in selection.items() if layer in there
         }
     n, of = (sum(len(h) for s in some.values() for h in s.values()) for some in (shared, selections))
     if not n:
@@ -261,8 +259,7 @@ def _two_heads(
     """The one change between --head and --other-head."""
     found: dict[Address, Change] = {}
     for kind in places:
-        spec = model.kinds[kind]
-        both = [addressed({kind: spec}, replace(asked.base, head=h, layer=asked.base.layer if i == 0 else None))[kind]
+        both = [addressed(model, (kind,), replace(asked.base, head=h, layer=asked.base.layer if i == 0 else None))[kind]
                 for i, h in enumerate((asked.base.head, asked.other_head))]  # fmt: skip
         if any(sum(len(heads) for heads in s.values()) != 1 for s in both):
             raise UsageError(

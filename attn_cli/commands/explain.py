@@ -160,10 +160,10 @@ def _named(tokens: Tokens, address: str, option: str) -> _Found:
 
 def _head(model: Model, tokens: Tokens, kind: str, query: int, request: Request) -> tuple[int, int]:
     """The head asked for; else the pronoun head that the model names, else the most focused of the layer to show."""
-    spec = model.kinds[kind]
+    spec, there = model.kinds[kind], model.selections(None)[kind]
     layer = spec.n_layers - 1 if spec.show_layer is None else spec.show_layer
     if request.layer is not None or request.head is not None:
-        found = parse_heads(request.layer, request.head, spec.n_layers, spec.n_heads, default=(layer,))
+        found = parse_heads(request.layer, request.head, there, default=(layer,))
         chosen = [(at, head) for at, heads in found.items() for head in heads]
         if len(chosen) == 1:
             return chosen[0]
@@ -175,7 +175,7 @@ def _head(model: Model, tokens: Tokens, kind: str, query: int, request: Request)
     else:
         for address, role in model.spec.roles.items():
             if _PRONOUN in role and kind == "self":
-                ((layer, (head, *_)),) = parse_heads(None, address, spec.n_layers, spec.n_heads).items()
+                ((layer, (head, *_)),) = parse_heads(None, address, there).items()
                 return layer, head
     focus = Focus([query])
     for block in model.blocks(tokens, {kind: {layer: tuple(range(spec.n_heads))}}):

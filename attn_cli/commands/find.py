@@ -128,7 +128,7 @@ def _selections(model: Model, kinds: tuple[str, ...], request: Request) -> Selec
     if request.measure in _measures.WITHOUT_HEADS:
         every = request.layer is None and request.measure == "rollout"
         return _measures.whole_layers(model, kinds, replace(request, layer="all") if every else request)
-    return addressed({kind: model.kinds[kind] for kind in kinds}, request)
+    return addressed(model, kinds, request)
 
 
 Names = Mapping[str, Mapping[tuple[int, int], str]]

@@ -102,7 +102,7 @@ def _selections(model: Model, base: Request, *, with_target: bool) -> Selections
         raise UsageError(f"this model has no {base.kind} attention", f"it has {', '.join(model.kinds)}")
     if base.kind is None and not with_target:
         kinds = tuple(k for k in kinds if k != "decoder")  # one token that looks at itself
-    return addressed({kind: model.kinds[kind] for kind in kinds}, base)
+    return addressed(model, kinds, base)
 
 
 def _blocks(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attn_cli.collect.matrix import Matrix
 from attn_cli.collect.top import Top as TopKeys
-from attn_cli.commands import _measures, _pooled
+from attn_cli.commands import _measures, _pooled, _shown
 from attn_cli.commands._ranking import Ranking
 from attn_cli.errors import UsageError
 from attn_cli.model import views
@@ -20,8 +20,7 @@ from attn_cli.select import parse_heads, parse_tokens
 if TYPE_CHECKING:
     from attn_cli.collect.blocks import Pooling
     from attn_cli.model import Model
-    from attn_cli.model.block import Block, Selection, Selections
-    from attn_cli.spec import ModelSpec
+    from attn_cli.model.block import Block, Selections
     from attn_cli.tokens import Tokens
 
 SCHEMA = "attn-cli.show/1"
@@ -93,7 +92,7 @@ def show(
         target_tokens=None if tokens.target is None else token_list(tokens.target),
         heads=heads if request.as_computed else list(heads),
         view=next(iter(plans.values())).view,
-        shown=_shown(model, selections, request, ranking is not None),
+        shown=_shown.shown(model, selections, request, ranking is not None),
         notes=tuple(notes(model, tokens, request, plans)),
     )
 
@@ -186,18 +185,19 @@ def _plan(rows: Tokens, columns: Tokens, request: Request) -> _Plan:
 
 def _choose(model: Model, request: Request, plans: Mapping[str, _Plan]) -> tuple[Selections, Ranking | None]:
     """The heads to compute, and where only a few of them are to be shown, what will choose those by their numbers."""
-    specs = {kind: model.kinds[kind] for kind in plans}
     if request.measure in _measures.WITHOUT_HEADS:
         return _measures.whole_layers(model, tuple(plans), request), None
     if request.layer is not None or request.head is not None:
-        return addressed(specs, request), None
-    every = model.selections(None)
-    if request.everything or request.folding or sum(s.n_layers * s.n_heads for s in specs.values()) <= FEW_HEADS:
-        return {kind: every[kind] for kind in specs}, None
-    layers = {k: s.n_layers - 1 if s.show_layer is None else s.show_layer for k, s in specs.items()}
-    selections = {kind: {layer: tuple(range(specs[kind].n_heads))} for kind, layer in layers.items()}
-    few = FOCUSED if len(specs) == 1 else FOCUSED // 2
-    if all(s.n_heads <= few for s in specs.values()):
+        return addressed(model, tuple(plans), request), None
+    there = model.selections(None)
+    every = {kind: there[kind] for kind in plans}
+    if request.everything or request.folding or sum(map(_shown.count, every.values())) <= FEW_HEADS:
+        return every, None
+    first = {kind: model.kinds[kind].show_layer for kind in plans}
+    layers = {kind: max(every[kind]) if layer is None else layer for kind, layer in first.items()}
+    selections = {kind: {layer: every[kind][layer]} for kind, layer in layers.items()}
+    few = FOCUSED if len(plans) == 1 else FOCUSED // 2
+    if all(_shown.count(selection) <= few for selection in selections.values()):
         return selections, None
     return selections, Ranking(_positions(plans), few)
 
@@ -207,12 +207,13 @@ def _positions(plans: Mapping[str, _Plan]) -> Mapping[str, Sequence[int]]:
     return {kind: [p for q in plan.queries for p in plan.groups[q]] for kind, plan in plans.items()}
 
 
-def addressed(specs: Mapping[str, ModelSpec], request: Request) -> Selections:
+def addressed(model: Model, kinds: Sequence[str], request: Request) -> Selections:
     """The heads that --layer and --head name, of each kind that has them."""
     found, lacking = {}, None
-    for kind, spec in specs.items():
+    there = model.selections(None)
+    for kind in kinds:
         try:
-            found[kind] = parse_heads(request.layer, request.head, spec.n_layers, spec.n_heads)
+            found[kind] = parse_heads(request.layer, request.head, there[kind])
         except UsageError as error:
             lacking = error
     if not found and lacking is not None:
@@ -412,6 +413,7 @@ def describe(model: Model) -> Mapping[str, Any]:
         "unused_tensors": len(model.unused),
         "ignored_keys": list(spec.ignored_keys),
         **decoder,
+        **_shown.holds(model),
     }
 
 
@@ -464,35 +466,3 @@ def notes(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _P
             text=f"first {len(plan.queries)} of {len(plan.queries) + plan.left_out} queries; others: --query "
             f"{last + 1}-{min(last + FEW_TOKENS, len(plan.viewed) - 1)}; all: --view matrix or --json"
         )
-
-
-def _shown(model: Model, selections: Selections, request: Request, ranked: bool) -> str:
-    """Which heads of how many, and how to see the others."""
-    if request.measure in _measures.WITHOUT_HEADS or request.folding is not None:
-        return ""  # their names say it
-    if len(selections) == 1 and len(model.kinds) == 1:
-        return _shown_of(model.spec, next(iter(selections.values())), ranked)
-    parts = []
-    for kind, selection in selections.items():
-        spec = model.kinds[kind]
-        shown, total = sum(len(h) for h in selection.values()), spec.n_layers * spec.n_heads
-        where = f" in layer {next(iter(selection))}" if len(selection) == 1 < spec.n_layers else ""
-        parts.append(f"{kind}: {'all ' if shown == total else ''}{shown} of {total} heads{where}")
-    others = "; others: -l all, --kind encoder, decoder or cross" if ranked else ""
-    return ", ".join(parts).replace("all 1 of 1 heads", "1 head") + others
-
-
-def _shown_of(spec: ModelSpec, selection: Selection, ranked: bool) -> str:
-    shown = sum(len(h) for h in selection.values())
-    total = spec.n_layers * spec.n_heads
-    if shown == total:
-        return f"all {total} heads" if total > 1 else ""
-    if len(selection) == 1:
-        layer = next(iter(selection))
-        which = "the most focused " if ranked else ""
-        where = f"{which}{shown} of {spec.n_heads} heads of layer {layer}"
-        if shown == spec.n_heads:
-            where = f"layer {layer}, all {shown} heads"
-    else:
-        where = f"{shown} of {total} heads"
-    return f"{where}; others: -l {'0' if spec.n_layers == 1 else f'0-{spec.n_layers - 1}'} -H all"

@@ -209,7 +209,7 @@ class Model:
         if isinstance(select, str):
             from attn_cli.select import parse_heads
 
-            return parse_heads(None, select, self.spec.n_layers, self.spec.n_heads, bare="layer")
+            return parse_heads(None, select, self.selection(None), bare="layer")
         return select
 
     def selections(self, select: str | Selection | Selections | None) -> Selections:
@@ -219,18 +219,19 @@ class Model:
             by_layer = {k: v for k, v in select.items() if isinstance(k, int) and isinstance(v, tuple)}
             within = {kind: {k: v for k, v in by_layer.items() if k < s.n_layers} for kind, s in self.kinds.items()}
             return by_kind or within
+        every = {
+            kind: {layer: tuple(range(spec.n_heads)) for layer in range(spec.n_layers)}
+            for kind, spec in self.kinds.items()
+        }
         if select is None:
-            return {
-                kind: {layer: tuple(range(spec.n_heads)) for layer in range(spec.n_layers)}
-                for kind, spec in self.kinds.items()
-            }
+            return every
         from attn_cli.errors import UsageError
         from attn_cli.select import parse_heads
 
         found, lacking = {}, None
-        for kind, spec in self.kinds.items():
+        for kind, there in every.items():
             try:
-                found[kind] = parse_heads(None, select, spec.n_layers, spec.n_heads, bare="layer")
+                found[kind] = parse_heads(None, select, there, bare="layer")
             except UsageError as error:
                 lacking = error
         if not found and lacking is not None:

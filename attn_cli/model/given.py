@@ -41,13 +41,14 @@ class Given:
         self.source = source
         self.dtype = next(iter(self.heads.values())).dtype
         self.unused: tuple[str, ...] = ()
-        layers, numbers = {i for i, _ in heads}, {h for _, h in heads}
+        there = self.selection(None)
+        n_heads = max(map(len, there.values()))
         self.spec = ModelSpec(
             family="given attention",
             causal=False,
-            n_layers=max(layers) + 1,
-            n_heads=max(numbers) + 1,
-            n_kv_heads=max(numbers) + 1,
+            n_layers=len(there),
+            n_heads=n_heads,
+            n_kv_heads=n_heads,
             d_model=0,
             d_head=0,
             n_ctx=None,
@@ -107,7 +108,7 @@ class Given:
             if lacking:
                 raise TextError(
                     f"{quote(self.source)} holds no head L{layer}.H{lacking[0]}",
-                    f"it holds {len(self.heads)} heads; leave out --layer and --head to see them",
+                    "--measure rollout and flow need every head from layer 0 on",
                 )
             attn = np.stack([self.heads[layer, h] for h in wanted])
             attn.flags.writeable = False

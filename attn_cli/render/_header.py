@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attn_cli.report import Report
+from attn_cli.select import ranges
 
 from . import Target
 from ._glyphs import CELL, Glyphs, cell
@@ -46,7 +47,11 @@ def _sizes(model: Mapping[str, Any], encoding: str | None, glyphs: Glyphs) -> st
         said.append(visible(str(model["family"]), encoding))
     layers, heads = model.get("n_layers"), model.get("n_heads")
     decoder = model.get("decoder")
-    if layers and heads:
+    holds = model.get("holds")
+    if holds:
+        some = "layer" if len(holds["layers"]) == 1 else "layers"
+        said += [f"{some} {ranges(holds['layers'])}", _count(holds["heads"], "head")]
+    elif layers and heads:
         size = f"{_count(layers, 'layer')} {glyphs.times} {_count(heads, 'head')}"
         if decoder:
             second = f"{_count(decoder['n_layers'], 'layer')} {glyphs.times} {_count(decoder['n_heads'], 'head')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -251,6 +252,45 @@ def test_given_attention_from_our_own_json(tmp_path: Path) -> None:
     again = json.loads(run("show", "--attn", str(tmp_path / "a.json"), "--json").stdout)
     assert [h["attn"] for h in again["heads"]] == [h["attn"] for h in original["heads"]]
     assert [t["text"] for t in again["tokens"]] == [t["text"] for t in original["tokens"]]
+
+
+@pytest.mark.parametrize("suffix", ["npz", "json"])
+@pytest.mark.parametrize(
+    ("saved", "chosen", "header", "shown", "heads"),
+    [
+        (("-l", "2"), (), "layer 2 · 9 heads", "the most focused 4 of 9 heads of layer 2; others: -l 2 -H all", 4),
+        (("-l", "2"), ("-l", "2", "-H", "all"), "layer 2 · 9 heads", "all 9 heads", 9),
+        (("-l", "2"), ("-H", "3"), "layer 2 · 9 heads", "1 of 9 heads of layer 2; others: -l 2 -H all", 1),
+        (("-H", "0.3,2.1"), ("-H", "1"), "layers 0,2 · 2 heads", "layer 2, its only head; others: -l 0,2 -H all", 1),
+        (("-H", "1.3"), (), "layer 1 · 1 head", "", 1),
+        (
+            ("-l", "all"),
+            (),
+            "3 layers \u00d7 9 heads",
+            "the most focused 4 of 9 heads of layer 2; others: -l 0-2 -H all",
+            4,
+        ),
+    ],
+)
+def test_a_file_of_some_heads_says_which(
+    tmp_path: Path, suffix: str, saved: tuple[str, ...], chosen: tuple[str, ...], header: str, shown: str, heads: int
+) -> None:
+    file = str(tmp_path / f"a.{suffix}")
+    shape = ("--n-layers", "3", "--n-heads", "9", "--d-model", "18")
+    assert run("show", "the cat", *shape, *saved, "-o", file).returncode == 0
+    text = run("show", "--attn", file, *chosen, env={"COLUMNS": "200"}).stdout.decode()
+    first, second = text.splitlines()[:2]
+    assert first.endswith(f"given attention · {header}  weights given")
+    assert second == shown
+    assert len(re.findall(r"L\d\.H\d", text)) == heads
+
+
+def test_rollout_needs_the_layers_below(tmp_path: Path) -> None:
+    file = str(tmp_path / "a.npz")
+    assert run("show", "the cat", "--n-layers", "2", "-l", "1", "-o", file).returncode == 0
+    done = run("show", "--attn", file, "--measure", "rollout")
+    assert done.returncode == 5
+    assert b"holds no head L0.H0\nhint: --measure rollout and flow need every head from layer 0 on" in done.stderr
 
 
 @pytest.mark.parametrize(
