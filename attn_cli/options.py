@@ -109,28 +109,28 @@ AttnFile = Annotated[
 Random = Annotated[bool, typer.Option("--random", rich_help_panel=_RANDOM, help="Use random weights.")]
 NLayers = Annotated[
     int | None,
-    typer.Option("--n-layers", metavar="N", rich_help_panel=_RANDOM, show_default="1", help="Number of layers."),
-]
+    typer.Option("--n-layers", metavar="N", rich_help_panel=_RANDOM, show_default=False,
+                 help="Number of layers, by default 1."),
+]  # fmt: skip
 NHeads = Annotated[
     int | None,
-    typer.Option("--n-heads", metavar="N", rich_help_panel=_RANDOM, show_default="4",
-                 help="Heads per layer; also says how to split bare matrices."),
+    typer.Option("--n-heads", metavar="N", rich_help_panel=_RANDOM, show_default=False,
+                 help="Heads per layer, by default 4; also says how to split bare matrices."),
 ]  # fmt: skip
 DModel = Annotated[
     int | None,
-    typer.Option(
-        "--d-model", metavar="N", rich_help_panel=_RANDOM, show_default="64", help="Width of a token's vector."
-    ),
-]
+    typer.Option("--d-model", metavar="N", rich_help_panel=_RANDOM, show_default=False,
+                 help="Width of a token's vector, by default 64."),
+]  # fmt: skip
 PositionsOption = Annotated[
     Positions | None,
-    typer.Option("--positions", rich_help_panel=_RANDOM, show_default="sinusoidal",
-                 help="How tokens know where they stand; bare matrices: none."),
+    typer.Option("--positions", rich_help_panel=_RANDOM, show_default=False,
+                 help="How tokens know where they stand, by default sinusoidal; bare matrices: none."),
 ]  # fmt: skip
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", rich_help_panel=_RANDOM, show_default="0",
-                 help="The same seed gives the same numbers everywhere."),
+    typer.Option("--seed", metavar="N", rich_help_panel=_RANDOM, show_default=False,
+                 help="The same seed gives the same numbers everywhere; by default 0."),
 ]  # fmt: skip
 Causal = Annotated[
     bool,
@@ -153,8 +153,9 @@ WeightsOutput = Annotated[
 ]  # fmt: skip
 WeightsType = Annotated[
     Dtype | None,
-    typer.Option("--dtype", show_default="as stored", help="Type of the saved numbers; quantised ones become float32."),
-]
+    typer.Option("--dtype", show_default=False,
+                 help="Type of the saved numbers, by default as stored; quantised ones become float32."),
+]  # fmt: skip
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Pair = Annotated[
     str | None,
@@ -168,8 +169,8 @@ Target = Annotated[
 ]  # fmt: skip
 KindOption = Annotated[
     Kind | None,
-    typer.Option("--kind", rich_help_panel=_PICK, show_default=False,
-                 help="Which attention of an encoder-decoder."),
+    typer.Option("--kind", metavar="KIND", rich_help_panel=_PICK, show_default=False,
+                 help="Which attention of an encoder-decoder: encoder, decoder, cross or all."),
 ]  # fmt: skip
 Literal = Annotated[
     bool,
@@ -218,8 +219,9 @@ Toy = Annotated[
 ]  # fmt: skip
 Lang = Annotated[
     Language | None,
-    typer.Option("--lang", rich_help_panel=_VIEW, show_default="that of the locale", help="English or Chinese."),
-]
+    typer.Option("--lang", rich_help_panel=_VIEW, show_default=False,
+                 help="English or Chinese, by default that of the locale."),
+]  # fmt: skip
 OneHead = Annotated[
     str | None,
     typer.Option("--head", "-H", metavar="HEAD", rich_help_panel=_PICK, show_default=False,
@@ -232,13 +234,14 @@ OneLayer = Annotated[
 ]  # fmt: skip
 OneQuery = Annotated[
     str | None,
-    typer.Option("--query", "-q", "--from", metavar="TOKEN", rich_help_panel=_PICK, show_default="the last content word",
-                 help="The token that looks: a word it, it@7 one of several, a position 7 or -1."),
+    typer.Option("--query", "-q", "--from", metavar="TOKEN", rich_help_panel=_PICK, show_default=False,
+                 help="The token that looks, by default the last content word: "
+                      "a word it, it@7 one of several, a position 7 or -1."),
 ]  # fmt: skip
 OneKey = Annotated[
     str | None,
-    typer.Option("--key", "--to", metavar="TOKEN", rich_help_panel=_PICK, show_default="the strongest",
-                 help="The token whose score is taken apart, written like --query."),
+    typer.Option("--key", "--to", metavar="TOKEN", rich_help_panel=_PICK, show_default=False,
+                 help="The token whose score is taken apart, by default the strongest; written like --query."),
 ]  # fmt: skip
 TopK = Annotated[
     int,
@@ -266,8 +269,8 @@ ViewOption = Annotated[
 ]  # fmt: skip
 PoolOption = Annotated[
     Pool | None,
-    typer.Option("--pool", rich_help_panel=_VIEW, show_default="mean",
-                 help="What a cell of a long text's matrix is of its block of weights."),
+    typer.Option("--pool", rich_help_panel=_VIEW, show_default=False,
+                 help="What a cell of a long text's matrix is of its block of weights, by default the mean."),
 ]  # fmt: skip
 Format = Annotated[
     str | None,
@@ -297,7 +300,7 @@ class Measure(StrEnum):
 
 MeasureOption = Annotated[
     Measure,
-    typer.Option("--measure", rich_help_panel=_PICK,
+    typer.Option("--measure", metavar="MEASURE", rich_help_panel=_PICK,
                  help="attn: weights after softmax. norm: times the norm of the value. rollout, flow: of whole layers."),
 ]  # fmt: skip
 MeanOver = Annotated[

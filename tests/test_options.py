@@ -31,3 +31,10 @@ def test_the_help_fills_its_lines(width: int) -> None:
     paragraph = lines[start : lines.index("", start)]
     for line, after in pairwise(paragraph):
         assert len(line) + 1 + len(after.split()[0]) > width - 2  # the next word would not have fitted
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_values_and_defaults_read_well(command: str) -> None:
+    drawn = attn_cli_process(command, "--help", env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).stdout.decode()
+    assert not re.findall(r"<\w[\w|]*(?![\w|>])", drawn)
+    assert not re.findall(r"\[default: \(", drawn)
