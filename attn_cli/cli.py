@@ -105,88 +105,47 @@ def show(
     return job
 
 
-@app.command(epilog="Example: attn-cli save -m model.gguf -o copy --dtype float16, then attn-cli show -m copy")
+@app.command(epilog=f"Example: {EXAMPLE.replace(' show ', ' explain ')} --query it")
 @opt.spread
-def save(
-    weights: opt.Weights,
-    output: opt.WeightsOutput = None,
-    dtype: opt.WeightsType = None,
-    force: opt.Force = False,
+def explain(
+    inputs: opt.Reading,
+    written: opt.Written,
+    text: opt.Text = None,
+    toy: opt.Toy = False,
+    layer: opt.OneLayer = None,
+    head: opt.OneHead = None,
+    query: opt.OneQuery = None,
+    key: opt.OneKey = None,
+    brief: opt.Brief = False,
+    full: opt.Full = False,
+    step: opt.Step = None,
+    pause: opt.Pause = False,
+    lang: opt.Lang = None,
 ) -> Job:
-    """Save the weights in use as safetensors or npz: show -m gives the same numbers again.
-
-    Of a whole model, config and tokenizer go beside the weights: into the folder named, or into that of the file named,
-    where show -m FILE finds them. Random and bare weights are one file.
-    """
+    """Walk through one token's attention in six steps, with every number: input, q k v, scores, scaling, softmax, output."""
 
     def job() -> None:
-        if output is None:
-            raise UsageError("no file or folder named", "for example: attn-cli save -m model.gguf -o copy")
-        path, form, whole = streams.weights_target(output)
-        source = asked.source(weights)
-        if whole and source.bare is not None:
-            raise UsageError(
-                f"--output {output} is a folder, random and bare weights are one file", "name it heads.npz"
-            )
-        from attn_cli import registry
-        from attn_cli.commands.save import save
+        if brief and full:
+            raise UsageError("--brief and --full contradict each other", "leave one out")
+        name = streams.choose_format(written.format, written.json, written.output)
+        source = asked.toy(inputs, text) if toy else asked.source(inputs)
+        from attn_cli.commands.explain import Request, explain
 
-        copy, writer = save(source, form, None if dtype is None else dtype.value), registry.get("checkpoint", form)
-        more = {"types": copy.types} if form == "safetensors" else {}
-        streams.save_files(
-            path, whole, lambda p: writer.save(p, copy.arrays, copy.meta, **more), copy.beside, force=force
+        request = Request(
+            **asked.reading(inputs),
+            layer=layer,
+            head=head,
+            query=asked.argument(query, "--query"),
+            key=asked.argument(key, "--key"),
+            depth="full" if full else "brief" if brief else "usual",
+            step=step,
+            language=streams.language() if lang is None else lang.value,
+            pause=pause,
+            toy=toy,
         )
-
-    return job
-
-
-@app.command(epilog="Example: attn-cli families --json")
-def families(format: opt.Format = None, json: opt.Json = False, output: opt.Output = None) -> Job:
-    """List the model families that load, where each is described, and how near its numbers are to the reference."""
-
-    def job() -> None:
-        from attn_cli.commands.families import families
-
-        name = streams.choose_format(format, json, output)
-        streams.write_reports([families(version=_our_version())], name, output)
-
-    return job
-
-
-@app.command(epilog="Example: attn-cli weights model.gguf, or two of them to compare")
-def weights(
-    sources: opt.Sources,
-    tensors: opt.Tensors = False,
-    download: opt.Download = False,
-    ignore_key: opt.IgnoreKey = None,
-    format: opt.Format = None,
-    json: opt.Json = False,
-    output: opt.Output = None,
-) -> Job:
-    """Show what is inside weight files, from headers alone: sizes, types, parameters by part, tensors, what is missing."""
-
-    def job() -> None:
-        from attn_cli.checkpoint._sources import find
-        from attn_cli.commands.weights import weights
-        from attn_cli.model.inside import look
-
-        name = streams.choose_format(format, json, output)
-        named = [streams.argument(source, "SOURCE") for source in sources]
-        found = [look(find(source, download=download), source, tuple(ignore_key or ())) for source in named]
-        streams.write_reports([weights(found, tensors=tensors, version=_our_version())], name, output)
-
-    return job
-
-
-@app.command(epilog="Example: attn-cli models --json")
-def models(format: opt.Format = None, json: opt.Json = False, output: opt.Output = None) -> Job:
-    """List the models on this machine: bundled, in the hub's cache, of Ollama, LM Studio and installed packages."""
-
-    def job() -> None:
-        from attn_cli.commands.models import models
-
-        name = streams.choose_format(format, json, output)
-        streams.write_reports([models(version=_our_version())], name, output)
+        words = "" if source.given is not None else streams.read_text(text, inputs.file, "explain")
+        version = _our_version() if name in streams.FOR_PROGRAMS else ""
+        streams.write_reports([explain(source, words, request, version=version)], name, written.output)
 
     return job
 
@@ -309,47 +268,88 @@ def compare(
     return job
 
 
-@app.command(epilog=f"Example: {EXAMPLE.replace(' show ', ' explain ')} --query it")
-@opt.spread
-def explain(
-    inputs: opt.Reading,
-    written: opt.Written,
-    text: opt.Text = None,
-    toy: opt.Toy = False,
-    layer: opt.OneLayer = None,
-    head: opt.OneHead = None,
-    query: opt.OneQuery = None,
-    key: opt.OneKey = None,
-    brief: opt.Brief = False,
-    full: opt.Full = False,
-    step: opt.Step = None,
-    pause: opt.Pause = False,
-    lang: opt.Lang = None,
-) -> Job:
-    """Walk through one token's attention in six steps, with every number: input, q k v, scores, scaling, softmax, output."""
+@app.command(epilog="Example: attn-cli families --json")
+def families(format: opt.Format = None, json: opt.Json = False, output: opt.Output = None) -> Job:
+    """List the model families that load, where each is described, and how near its numbers are to the reference."""
 
     def job() -> None:
-        if brief and full:
-            raise UsageError("--brief and --full contradict each other", "leave one out")
-        name = streams.choose_format(written.format, written.json, written.output)
-        source = asked.toy(inputs, text) if toy else asked.source(inputs)
-        from attn_cli.commands.explain import Request, explain
+        from attn_cli.commands.families import families
 
-        request = Request(
-            **asked.reading(inputs),
-            layer=layer,
-            head=head,
-            query=asked.argument(query, "--query"),
-            key=asked.argument(key, "--key"),
-            depth="full" if full else "brief" if brief else "usual",
-            step=step,
-            language=streams.language() if lang is None else lang.value,
-            pause=pause,
-            toy=toy,
+        name = streams.choose_format(format, json, output)
+        streams.write_reports([families(version=_our_version())], name, output)
+
+    return job
+
+
+@app.command(epilog="Example: attn-cli models --json")
+def models(format: opt.Format = None, json: opt.Json = False, output: opt.Output = None) -> Job:
+    """List the models on this machine: bundled, in the hub's cache, of Ollama, LM Studio and installed packages."""
+
+    def job() -> None:
+        from attn_cli.commands.models import models
+
+        name = streams.choose_format(format, json, output)
+        streams.write_reports([models(version=_our_version())], name, output)
+
+    return job
+
+
+@app.command(epilog="Example: attn-cli weights model.gguf, or two of them to compare")
+def weights(
+    sources: opt.Sources,
+    tensors: opt.Tensors = False,
+    download: opt.Download = False,
+    ignore_key: opt.IgnoreKey = None,
+    format: opt.Format = None,
+    json: opt.Json = False,
+    output: opt.Output = None,
+) -> Job:
+    """Show what is inside weight files, from headers alone: sizes, types, parameters by part, tensors, what is missing."""
+
+    def job() -> None:
+        from attn_cli.checkpoint._sources import find
+        from attn_cli.commands.weights import weights
+        from attn_cli.model.inside import look
+
+        name = streams.choose_format(format, json, output)
+        named = [streams.argument(source, "SOURCE") for source in sources]
+        found = [look(find(source, download=download), source, tuple(ignore_key or ())) for source in named]
+        streams.write_reports([weights(found, tensors=tensors, version=_our_version())], name, output)
+
+    return job
+
+
+@app.command(epilog="Example: attn-cli save -m model.gguf -o copy --dtype float16, then attn-cli show -m copy")
+@opt.spread
+def save(
+    weights: opt.Weights,
+    output: opt.WeightsOutput = None,
+    dtype: opt.WeightsType = None,
+    force: opt.Force = False,
+) -> Job:
+    """Save the weights in use as safetensors or npz: show -m gives the same numbers again.
+
+    Of a whole model, config and tokenizer go beside the weights: into the folder named, or into that of the file named,
+    where show -m FILE finds them. Random and bare weights are one file.
+    """
+
+    def job() -> None:
+        if output is None:
+            raise UsageError("no file or folder named", "for example: attn-cli save -m model.gguf -o copy")
+        path, form, whole = streams.weights_target(output)
+        source = asked.source(weights)
+        if whole and source.bare is not None:
+            raise UsageError(
+                f"--output {output} is a folder, random and bare weights are one file", "name it heads.npz"
+            )
+        from attn_cli import registry
+        from attn_cli.commands.save import save
+
+        copy, writer = save(source, form, None if dtype is None else dtype.value), registry.get("checkpoint", form)
+        more = {"types": copy.types} if form == "safetensors" else {}
+        streams.save_files(
+            path, whole, lambda p: writer.save(p, copy.arrays, copy.meta, **more), copy.beside, force=force
         )
-        words = "" if source.given is not None else streams.read_text(text, inputs.file, "explain")
-        version = _our_version() if name in streams.FOR_PROGRAMS else ""
-        streams.write_reports([explain(source, words, request, version=version)], name, written.output)
 
     return job
 

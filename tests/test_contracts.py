@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,11 +90,23 @@ def test_suffixes_belong_to_one_format() -> None:
     assert len(suffixes) == len(set(suffixes))
 
 
-@pytest.mark.parametrize("name", _commands())
-def test_command_has_help_with_an_example(name: str) -> None:
-    done = run(name, "--help", env={"COLUMNS": "200"})
+@pytest.mark.parametrize("name", ["", *_commands()])
+def test_the_examples_of_the_help_run_as_they_stand(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run(*name.split(), "--help", env={"COLUMNS": "80"})
     assert done.returncode == 0
-    assert f"attn-cli {name}".encode() in done.stdout
+    _, heading, below = done.stdout.decode().partition("Example")
+    lines = [line.strip() for line in below.partition(":")[2].splitlines() if line.strip()]
+    assert heading
+    assert 1 <= len(lines) <= 2
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "attn-cli"
+        assert not name or words[0] == name
+        ran = run(*words)
+        assert ran.returncode == 0, (line, ran.stderr)
 
 
 def test_help_imports_nothing_heavy() -> None:
