@@ -22,16 +22,19 @@ from attn_cli.progress import progress
 
 Job = Callable[[], None]
 
-SENTENCE = "The animal didn't cross the street because it was too tired."
-CHANGED = SENTENCE.replace("tired", "wide")
-FIND = f'attn-cli find "{SENTENCE}"'
-EXAMPLE = 'attn-cli show "The animal didn\'t cross the street because it was too tired."'
+CAT = '"The cat ate the food because it was hungry."'
 INTERRUPTED = 130
+
+
+def _examples(*lines: str) -> str:
+    """What stands below a command's help: lines to paste, for the bundled model, short enough to stay whole at 80 columns."""
+    return "\n\n".join(("Examples:" if len(lines) > 1 else "Example:", *(f"attn-cli {line}" for line in lines)))
+
 
 app = typer.Typer(
     name="attn-cli",
     help="See what a transformer attends to: every head of a real model, in the terminal.",
-    epilog=f"Example: {EXAMPLE} --query it",
+    epilog=_examples(f"show {CAT} --query it", f"explain {CAT}"),
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -54,7 +57,7 @@ def _app(
     pass
 
 
-@app.command(epilog=f"Example: {EXAMPLE} -m models/minilm -H 3.1 --query it")
+@app.command(epilog=_examples(f"show {CAT} --query it", f"show {CAT} -m tiny -H 3.0"))
 @opt.spread
 def show(
     inputs: opt.Inputs,
@@ -105,7 +108,7 @@ def show(
     return job
 
 
-@app.command(epilog=f"Example: {EXAMPLE.replace(' show ', ' explain ')} --query it")
+@app.command(epilog=_examples(f"explain {CAT} --query it", "explain --toy"))
 @opt.spread
 def explain(
     inputs: opt.Reading,
@@ -150,9 +153,7 @@ def explain(
     return job
 
 
-@app.command(
-    epilog=f'Example: attn-cli heads "{SENTENCE}" --by previous_token, or attn-cli heads --repeat 50 -m models/gpt2'
-)
+@app.command(epilog=_examples(f"heads {CAT}", "heads --repeat 50 -m tiny-causal"))
 @opt.spread
 def heads(
     inputs: opt.Inputs,
@@ -193,7 +194,7 @@ def heads(
     return job
 
 
-@app.command(epilog=f"Example: {FIND} --query it --key animal")
+@app.command(epilog=_examples(f"find {CAT} -q it --key cat", f"find {CAT} --key cat"))
 @opt.spread
 def find(
     inputs: opt.Inputs,
@@ -222,7 +223,11 @@ def find(
     return job
 
 
-@app.command(epilog=f'Example: attn-cli compare "{SENTENCE}" "{CHANGED}" --query it --key animal,street')
+@app.command(
+    epilog=_examples(
+        'compare "The cat saw the dog." "The dog saw the cat."', 'compare "The cat slept." -H 3.0 --other-head 2.0'
+    )
+)
 @opt.spread
 def compare(
     inputs: opt.Inputs,
@@ -268,7 +273,7 @@ def compare(
     return job
 
 
-@app.command(epilog="Example: attn-cli families --json")
+@app.command(epilog=_examples("families", "families --json"))
 def families(format: opt.Format = None, json: opt.Json = False, output: opt.Output = None) -> Job:
     """List the model families that load, where each is described, and how near its numbers are to the reference."""
 
@@ -281,7 +286,7 @@ def families(format: opt.Format = None, json: opt.Json = False, output: opt.Outp
     return job
 
 
-@app.command(epilog="Example: attn-cli models --json")
+@app.command(epilog=_examples("models", "models --json"))
 def models(format: opt.Format = None, json: opt.Json = False, output: opt.Output = None) -> Job:
     """List the models on this machine: bundled, in the hub's cache, of Ollama, LM Studio and installed packages."""
 
@@ -294,7 +299,7 @@ def models(format: opt.Format = None, json: opt.Json = False, output: opt.Output
     return job
 
 
-@app.command(epilog="Example: attn-cli weights model.gguf, or two of them to compare")
+@app.command(epilog=_examples("weights tiny", "weights tiny tiny-causal"))
 def weights(
     sources: opt.Sources,
     tensors: opt.Tensors = False,
@@ -319,7 +324,7 @@ def weights(
     return job
 
 
-@app.command(epilog="Example: attn-cli save -m model.gguf -o copy --dtype float16, then attn-cli show -m copy")
+@app.command(epilog=_examples("save -m tiny -o copy --dtype float16", "save --random --n-heads 2 -o heads.npz"))
 @opt.spread
 def save(
     weights: opt.Weights,
@@ -335,7 +340,7 @@ def save(
 
     def job() -> None:
         if output is None:
-            raise UsageError("no file or folder named", "for example: attn-cli save -m model.gguf -o copy")
+            raise UsageError("no file or folder named", "for example: attn-cli save -m tiny -o copy")
         path, form, whole = streams.weights_target(output)
         source = asked.source(weights)
         if whole and source.bare is not None:

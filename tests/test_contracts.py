@@ -91,9 +91,7 @@ def test_suffixes_belong_to_one_format() -> None:
 
 
 @pytest.mark.parametrize("name", ["", *_commands()])
-def test_the_examples_of_the_help_run_as_they_stand(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_the_help_run_as_they_stand(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run(*name.split(), "--help", env={"COLUMNS": "80"})
     assert done.returncode == 0
     _, heading, below = done.stdout.decode().partition("Example")
