@@ -7,6 +7,7 @@ Ctrl-C all meet the same boundary, and no heavy module is imported for --help.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -433,6 +434,8 @@ def _usage(error: Any, argv: list[str]) -> tuple[str, str]:
         dashed = next((a for a in argv if a.startswith("-") and " " in a), None)
         if dashed is not None:
             return message, f'a text that begins with a dash goes after --: attn-cli {command} -- "{dashed}"'
+    if "unexpected extra argument" in message and not _takes_text(command):
+        return message, f"{command} takes no text; attn-cli {command} --help lists what it takes"
     if "unexpected extra argument" in message:
         return message, f'put the text in quotes: attn-cli {command} "the cat sat"'
     if near:
@@ -444,6 +447,11 @@ def _usage(error: Any, argv: list[str]) -> tuple[str, str]:
 
 def _commands() -> list[str]:
     return [str(c.name or getattr(c.callback, "__name__", "")) for c in app.registered_commands]
+
+
+def _takes_text(name: str) -> bool:
+    callbacks = dict(zip(_commands(), (c.callback for c in app.registered_commands), strict=True))
+    return "text" in inspect.signature(callbacks[name] or _app).parameters
 
 
 def _close_stdout() -> None:

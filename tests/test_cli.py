@@ -37,6 +37,8 @@ def refused(code: int, *args: str, **options: object) -> tuple[str, str]:
     ("args", "code", "error", "hint"),
     [
         ((*BERT, "the", "cat"), 2, "unexpected extra argument", "in quotes"),
+        (("models", "x"), 2, "unexpected extra argument", "models takes no text; attn-cli models --help"),
+        (("save", "x"), 2, "unexpected extra argument", "save takes no text"),
         ((*BERT, "-5 degrees"), 2, "no such option", 'attn-cli show -- "-5 degrees"'),
         ((*BERT, "x", "--layr", "1"), 2, "no such option: --layr", "--layer"),
         (("shwo", "x"), 2, "no such command 'shwo'", "'show'"),
