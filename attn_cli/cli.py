@@ -68,7 +68,7 @@ def show(
     lines: opt.Lines = False,
     query: opt.Query = None,
     key: opt.Key = None,
-    top: opt.TopK = 5,
+    top: opt.TopK = None,
     renormalise: opt.Renormalise = False,
     view: opt.ViewOption = None,
     pool: opt.PoolOption = None,
@@ -89,7 +89,8 @@ def show(
         if lines and name in streams.ONE_DOCUMENT:
             raise UsageError(f"--lines makes many texts, {name} holds one", "use --format jsonl")
         request = replace(
-            asked.request(inputs, pick, name, top, query=query, key=key),
+            asked.request(inputs, pick, name, opt.FEW_KEYS if top is None else top, query=query, key=key),
+            every_key=top is not None,
             renormalise=renormalise,
             view=view.value if view is not None else "matrix" if pool is not None else None,
             pooling=opt.Pool.mean.value if pool is None else pool.value,

@@ -62,6 +62,8 @@ class Kind(StrEnum):
     all = "all"
 
 
+FEW_KEYS = 5  # in a list, where nobody says how many
+
 _TEXT, _MODEL, _PICK, _VIEW, _OUT = "Text", "Model", "Heads and tokens", "Picture", "Output"
 _RANDOM = "Random or bare weights"
 
@@ -244,9 +246,10 @@ OneKey = Annotated[
                  help="The token whose score is taken apart, by default the strongest; written like --query."),
 ]  # fmt: skip
 TopK = Annotated[
-    int,
-    typer.Option("--top", "-k", metavar="K", rich_help_panel=_PICK, help="How many keys to list for each query."),
-]
+    int | None,
+    typer.Option("--top", "-k", metavar="K", rich_help_panel=_PICK, show_default=False,
+                 help="How many keys to list for each query, by default 5 or what fits in a line."),
+]  # fmt: skip
 Words = Annotated[
     bool,
     typer.Option("--words", rich_help_panel=_PICK,

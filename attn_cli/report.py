@@ -207,6 +207,7 @@ class Report:
     target_tokens: tuple[Token, ...] | None = None
     heads: Iterable[Head] = ()
     view: Literal["matrix", "top", "both", "query"] = "both"  # query: one row per head, for the queries asked for
+    every_key: bool = False  # a list too long for its line goes on below; else what fits is drawn
     shown: str = ""  # which heads of how many, and how to see the others
     tables: tuple[Table, ...] = ()
     sections: tuple[Section, ...] = ()  # where there are any, a picture is made of these and draws no heads

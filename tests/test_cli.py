@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -86,6 +87,16 @@ def test_text_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("the cat\n", encoding="utf-8")
     done = run(*GPT2, "--json", "--file", str(tmp_path / "t.txt"))
     assert done.stdout == run(*GPT2, "the cat", "--json").stdout
+
+
+def test_keys_that_were_asked_for_are_all_listed() -> None:
+    def listed(*top: str) -> int:
+        words = ("show", "the cat sat on the mat", "-H", "3.1", "--query", "sat", *top)
+        done = run(*words, env={"COLUMNS": "60"})
+        return len(re.findall(r" <?[\d.]+ [▏▎▍▌▋▊▉█]", done.stdout.decode()))
+
+    assert listed("-k", "8") == 8
+    assert listed() < 5
 
 
 def test_windows_line_ends_inside_a_text() -> None:

@@ -42,6 +42,7 @@ class Request:
     query: str | None = None
     key: str | None = None
     top: int = 5
+    every_key: bool = False  # all of so many are drawn, not those that fit in a line
     words: bool = False
     merge: str | None = None  # spans that stand as one token
     measure: str = "attn"  # attn norm rollout flow
@@ -92,6 +93,7 @@ def show(
         target_tokens=None if tokens.target is None else token_list(tokens.target),
         heads=heads if request.as_computed else list(heads),
         view=next(iter(plans.values())).view,
+        every_key=request.every_key,
         shown=_shown.shown(model, selections, request, ranking is not None),
         notes=tuple(notes(model, tokens, request, plans)),
     )

@@ -29,29 +29,34 @@ class Group(NamedTuple):
     columns: list[Name]
     target: Target
     glyphs: Glyphs
+    every: bool  # of a list every key is drawn, not just those that fit in a line
 
     @classmethod
-    def of(cls, heads: Sequence[Head], target: Target, glyphs: Glyphs) -> Group:
+    def of(cls, heads: Sequence[Head], target: Target, glyphs: Glyphs, *, every: bool = False) -> Group:
         first = heads[0]
         rows, columns = names(first.queries, target.encoding), names(first.keys, target.encoding)
-        return cls(heads, rows, columns, target, glyphs)
+        return cls(heads, rows, columns, target, glyphs, every)
 
 
-def matrices(group: Group, *, lists: bool) -> Block:
-    """A matrix per head, side by side; with `lists` each row ends in its strongest keys where they fit."""
+def matrices(group: Group, *, with_lists: bool) -> Block:
+    """A matrix per head, side by side; `with_lists` each row ends in its strongest keys where they fit.
+
+    Where every key is wanted and they do not all fit there, the lists follow the matrices.
+    """
     shape = grid(group.heads, group.target.width, group.rows, group.columns)
-    strongest = [tops(head) for head in group.heads] if lists and shape.complete else []
+    strongest = [tops(head) for head in group.heads] if with_lists and shape.complete else []
     drawn = [keys for by_query in strongest for query, keys in by_query.items() if query < shape.rows]
-    planner = Planner(drawn, group.columns)
+    planner = Planner(drawn, group.columns, every=group.every)
     room = group.target.width
     title = max(len(head_name(head)) for head in group.heads)
-    widths = [planner.least(keys) for keys in (2, 1)] if drawn else []
+    counts = (len(planner.strongest),) if group.every else (2, 1)
+    widths = [planner.least(keys) for keys in counts] if drawn else []
     fitting = [w for w in widths if 0 < w <= room - shape.width - _SEP]
     # A second key is worth less than a further head beside this one.
     beyond = max(fitting, key=lambda w: _units(len(group.heads), shape.width + _SEP + w, room)[0], default=0)
     least = max(title, shape.width + _SEP + beyond if beyond else shape.width)
     count, size = _units(len(group.heads), least, room)
-    plan = planner.plan(size - shape.width - _SEP, fine=False) if beyond else None
+    plan = planner.plan(size - shape.width - _SEP, fine=False, least=counts[-1]) if beyond else None
     width = max(least, shape.width + _SEP + plan.width) if plan else least
     units = []
     for i, head in enumerate(group.heads):
@@ -59,7 +64,8 @@ def matrices(group: Group, *, lists: bool) -> Block:
         if plan:
             _add_lists(body, strongest[i], plan, shape, group.glyphs)
         units.append([_title(head, width, group), *body])
-    return _bands(units, count, width) + _left_out(shape, group)
+    below = [[], *lists(group)] if with_lists and group.every and plan is None else []
+    return _bands(units, count, width) + _left_out(shape, group) + below
 
 
 def lists(group: Group) -> Block:
@@ -71,7 +77,8 @@ def lists(group: Group) -> Block:
     floor = max((len(group.rows[query].end) for query in shown), default=0)
     longest = max((group.rows[query].width for query in shown), default=1)
     label = min(longest, max(floor, 4, min(14, room // 4)))
-    planner = Planner([found[query] for found in strongest for query in shown if query in found], group.columns)
+    drawn = [found[query] for found in strongest for query in shown if query in found]
+    planner = Planner(drawn, group.columns, every=group.every)
     held = _held_width(group, label + 3 + planner.smallest, fine=False)
     base = label + 3 + held
     beyond = next((w for w in map(planner.least, (3, 2, 1)) if 0 < w <= room - base), 0)
@@ -84,9 +91,11 @@ def lists(group: Group) -> Block:
         unit: Block = [_title(head, width, group)]
         for query in shown:
             name = right(group.rows[query].within(label, group.glyphs), label)
-            line: Line = [Run(name), Run(f" {group.glyphs.rule} ", "faint")]
-            line += listed(found.get(query, ()), plan, group.glyphs) if plan else []
+            rule = Run(f" {group.glyphs.rule} ", "faint")
+            first, *more = listed(found.get(query, ()), plan, group.glyphs) if plan else [[]]
+            line: Line = [Run(name), rule, *first]
             unit.append(line + _held(head, query, width - held - cells(line), held, fine=False))
+            unit += [[Run(" " * label), rule, *rest] for rest in more]
         units.append(unit)
     block = _bands(units, count, width)
     if len(shown) < len(asked):
@@ -99,7 +108,7 @@ def one_query(group: Group) -> Block:
     """Per query a table of all heads, one line each: what it looks at."""
     strongest = [tops(head) for head in group.heads]
     asked = sorted({query for found in strongest for query in found})
-    planner = Planner([keys for found in strongest for keys in found.values()], group.columns)
+    planner = Planner([keys for found in strongest for keys in found.values()], group.columns, every=group.every)
     labels = [head.folded or f"L{head.layer}.H{head.head}" for head in group.heads]
     label = max(len(text) for text in labels)
     held = _held_width(group, label + _SEP + planner.smallest, fine=True)
@@ -114,13 +123,10 @@ def one_query(group: Group) -> Block:
         title = [Run(_placed(group.rows[query], group), "bold"), Run(" looks at"), Run(kind, "dim")]
         block += [[], title] if block else [title]
         for text, head, found in zip(labels, group.heads, strongest, strict=True):
-            line = [
-                Run(left(text, label), "dim"),
-                Run(" " * _SEP),
-                *listed(found.get(query, ()), plan, group.glyphs),
-            ]
+            first, *more = listed(found.get(query, ()), plan, group.glyphs)
+            line = [Run(left(text, label), "dim"), Run(" " * _SEP), *first]
             line += _held(head, query, width - held - cells(line), held, fine=True)
-            block.append(line)
+            block += [line, *([Run(" " * (label + _SEP)), *rest] for rest in more)]
     return block
 
 
@@ -147,7 +153,7 @@ def _add_lists(body: Block, strongest: dict[int, Keys], plan: Plan, shape: Grid,
     if first and plan.width >= len(_LIST_TITLE):
         body[first - 1] += [Run(" " * _SEP), Run(_LIST_TITLE, "dim")]
     for i in range(shape.rows):
-        body[first + i] += [Run(" " * _SEP), *listed(strongest.get(i, ()), plan, glyphs)]
+        body[first + i] += [Run(" " * _SEP), *listed(strongest.get(i, ()), plan, glyphs)[0]]
 
 
 def _bands(units: list[Block], count: int, width: int) -> Block:

@@ -11,7 +11,7 @@ import numpy as np
 from attn_cli.report import Head
 
 from ._glyphs import Glyphs, bar, percent, percent_fine
-from ._lines import Line, Run, left, right
+from ._lines import Block, Run, left, right
 from ._names import Name
 
 GAP = 2  # cells between two keys of a list
@@ -30,6 +30,7 @@ class Plan(NamedTuple):
     number: int  # cells of a number
     whole: int  # cells of a bar that stands for a weight of 1
     bars: tuple[int, ...]  # cells kept for the bar of each rank
+    every: bool = False  # keys that do not fit go on below, none is left out
 
     @property
     def width(self) -> int:
@@ -57,8 +58,8 @@ def _seen(head: Head, query: int, keys: Keys) -> Keys:
 class Planner:
     """Measures the lists of a group of heads once, then plans them for any width."""
 
-    def __init__(self, lists: Iterable[Keys], names: list[Name]) -> None:
-        self.names = names
+    def __init__(self, lists: Iterable[Keys], names: list[Name], *, every: bool = False) -> None:
+        self.names, self.every = names, every
         self.strongest: list[float] = []  # by rank
         used: set[int] = set()
         for keys in lists:
@@ -102,7 +103,8 @@ class Planner:
         bars = tuple(
             max(1, math.ceil(min(1.0, weight) * whole - 1e-9)) if whole else 0 for weight in self.strongest[:count]
         )
-        return Plan(self.names, count, min(self.longest, max(label, self.floor)), fine, number, whole, bars)
+        label = min(self.longest, max(label, self.floor))
+        return Plan(self.names, count, label, fine, number, whole, bars, self.every)
 
     def _grown(self, plan: Plan, size: int) -> Plan:
         if not plan.whole:
@@ -114,21 +116,27 @@ class Planner:
         return plan
 
 
-def listed(keys: Keys, plan: Plan, glyphs: Glyphs) -> Line:
-    """One query's list: name, per cent and bar of each key; one that reads 0 only where it comes first."""
-    line: Line = []
-    for rank, (key, weight) in enumerate(keys[: plan.n_keys]):
+def listed(keys: Keys, plan: Plan, glyphs: Glyphs) -> Block:
+    """One query's list: name, per cent and bar of each key; one that reads 0 only where it comes first.
+
+    One line, or where the plan wants every key as many as it takes, each key below one of the first line.
+    """
+    lines: Block = []
+    for rank, (key, weight) in enumerate(keys if plan.every else keys[: plan.n_keys]):
         number = percent_fine(weight) if plan.fine else percent(weight)
         if number in ("0", "0.0"):
-            if rank or weight <= 0:
+            if not plan.every and (rank or weight <= 0):
                 break
-            number = "<.1" if plan.fine else "<1"
+            number = "0" if weight <= 0 else "<.1" if plan.fine else "<1"
         style = "" if rank == 0 else "dim"
-        if rank:
-            line.append(Run(" " * GAP))
+        column = rank % plan.n_keys
+        if column:
+            lines[-1].append(Run(" " * GAP))
+        else:
+            lines.append([])
         name = plan.names[key].within(plan.label, glyphs)
-        line.append(Run(f"{left(name, plan.label)} {right(number, plan.number)}", style))
-        size = plan.bars[rank]
+        lines[-1].append(Run(f"{left(name, plan.label)} {right(number, plan.number)}", style))
+        size = plan.bars[column]
         if size:
-            line += [Run(" "), Run(left(bar(weight, plan.whole, size, glyphs), size), "bar", weight)]
-    return line or [Run("-", "faint")]
+            lines[-1] += [Run(" "), Run(left(bar(weight, plan.whole, size, glyphs), size), "bar", weight)]
+    return lines or [[Run("-", "faint")]]

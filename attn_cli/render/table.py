@@ -60,9 +60,9 @@ def _picture(report: Report, target: Target, glyphs: Glyphs) -> Block:
     has_matrix = has_mask = False
     for shared in _groups(heads):
         drawn = report.view in ("matrix", "both") and all(head.attn is not None for head in shared)
-        group = Group.of(shared, target, glyphs)
+        group = Group.of(shared, target, glyphs, every=report.every_key)
         if drawn:
-            picture = matrices(group, lists=report.view == "both")
+            picture = matrices(group, with_lists=report.view == "both")
         else:
             picture = one_query(group) if report.view == "query" else lists(group)
         block += [[], *picture]

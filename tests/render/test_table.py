@@ -72,10 +72,10 @@ def test_pictures_are_as_accepted(name: str) -> None:
     assert drawn == path.read_text(encoding="utf-8")
 
 
-def _everything(texts: Sequence[str], causal: bool, held: bool, view: str) -> Report:
+def _everything(texts: Sequence[str], causal: bool, held: bool, every_key: bool, view: str) -> Report:
     weight = np.linspace(0, 1, len(texts), dtype=np.float32) if held else None
     heads = [head(texts, name=(10 * i, i), causal=causal, held=weight) for i in range(3)]
-    return random_report(heads=heads, texts=texts, view=view)
+    return random_report(heads=heads, texts=texts, view=view, every_key=every_key)
 
 
 @settings(max_examples=150, deadline=None)
@@ -86,20 +86,40 @@ def _everything(texts: Sequence[str], causal: bool, held: bool, view: str) -> Re
     st.sampled_from(["both", "matrix", "top", "query"]),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
     st.sampled_from([None, "ascii", "cp1252", "shift_jis", "utf-8"]),
 )
 def test_every_line_fits(
-    texts: list[str], width: int, color: Any, view: str, causal: bool, held: bool, encoding: str | None
+    texts: list[str],
+    width: int,
+    color: Any,
+    view: str,
+    causal: bool,
+    held: bool,
+    every_key: bool,
+    encoding: str | None,
 ) -> None:
     stream = Stream(encoding)
     target = Target(stream, width, color, unicode=Target.of(stream, {}).unicode)
-    table.write(_everything(texts, causal, held, view), target)
+    table.write(_everything(texts, causal, held, every_key, view), target)
     drawn = stream.getvalue()
     plain = bare(drawn)
     assert "\x1b" not in plain
     for line in plain.split("\n"):
         assert cell_len(line) <= width
         assert color or line == line.rstrip(" ")
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+@pytest.mark.parametrize("view", ["both", "top", "query"])
+def test_as_many_keys_are_listed_as_were_asked_for(view: str, width: int) -> None:
+    made = head(MANY[:12], queries=[3, 8], k=9)
+    drawn = rendered(table, report([made], MANY[:12], view=view, every_key=True), width=width)
+    lines = [list(re.finditer(r"w\d+ +<?[\d.]+ [▏▎▍▌▋▊▉█]", line)) for line in drawn.split("\n")]
+    listed = [entry[0].split()[0] for line in lines for entry in line]
+    assert listed == [MANY[key] for top in made.top for key, _ in top.keys]
+    first, *others = [[entry.start() for entry in line] for line in lines if line]
+    assert all(starts == first[: len(starts)] for starts in others)
 
 
 def _rows(drawn: str) -> list[list[str]]:
