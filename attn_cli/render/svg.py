@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from unicodedata import bidirectional
 
 from attn_cli.report import Report
 
@@ -89,16 +90,20 @@ def _run(run: Run, at: int, top: int) -> Iterator[str]:
         yield _rect(left, top, width(run.text) * _CELL, _LINE, behind)
     weight = ' class="b"' if run.style in ("bold", "warn") else ""
     for offset, text in _chunks(run.text):
+        joined = ' lengthAdjust="spacingAndGlyphs"' if _is_joined(text) else ""  # spaces would part its letters
         yield (
             f'<text x="{_number(left + offset * _CELL)}" y="{top + 13}" '
-            f'textLength="{_number(width(text) * _CELL)}" fill="{_hex(ink)}"{weight}>{_escaped(text)}</text>'
+            f'textLength="{_number(width(text) * _CELL)}"{joined} fill="{_hex(ink)}"{weight}>{_escaped(text)}</text>'
         )
 
 
 def _chunks(text: str) -> Iterator[tuple[int, str]]:
-    """Words with their offset in cells; what is not ASCII alone, as fallback fonts have their own widths."""
+    """Words with their offset in cells; what is not ASCII alone, as fallback fonts have their own widths.
+
+    Text from right to left stays whole: whoever shows it joins and orders its letters.
+    """
     at, start, word = 0, 0, ""
-    for piece in graphemes(text):
+    for piece in _whole(graphemes(text)):
         if piece == " " or not piece.isascii():
             if word:
                 yield start, word
@@ -111,6 +116,29 @@ def _chunks(text: str) -> Iterator[tuple[int, str]]:
         at += width(piece)
     if word:
         yield start, word
+
+
+def _whole(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces; as one those from a right-to-left letter to the last that no left-to-right letter parts from it."""
+    run, between = "", list[str]()
+    for piece in pieces:
+        if _is_rtl(piece):
+            run, between = run + "".join(between) + piece, []
+        elif run and bidirectional(piece[0]) != "L":
+            between.append(piece)
+        else:
+            yield from [run, *between, piece] if run else [piece]
+            run, between = "", []
+    if run:
+        yield from [run, *between]
+
+
+def _is_rtl(text: str) -> bool:
+    return bidirectional(text[0]) in ("R", "AL", "AN")
+
+
+def _is_joined(text: str) -> bool:
+    return width(text) > 1 and any(bidirectional(char) == "AL" for char in text)
 
 
 def _rect(x: float, y: float, wide: float, high: float, fill: RGB) -> str:

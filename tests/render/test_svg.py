@@ -64,5 +64,27 @@ def test_wide_characters_stand_on_their_cells() -> None:
     assert text["cat", line] - text["日", line] == pytest.approx(33.6)
 
 
+def test_text_from_right_to_left_is_whole_and_on_its_cells() -> None:
+    arabic, hebrew = "القطة جلست، على (12) السجادة", "כלב"
+    texts = ("قطة", hebrew, "cat")
+    made = report([head(texts, queries=[0])], texts, text=f"a {arabic}. {hebrew} b", view="query")
+    root = ElementTree.fromstring(rendered(svg, made))
+    drawn = {text.text: text for text in root.iter(f"{SPACE}text")}
+    whole = drawn[f"{arabic}. {hebrew}"]
+    assert float(whole.get("textLength", 0)) == pytest.approx(8.4 * len(whole.text or ""))
+    assert whole.get("lengthAdjust") == drawn["قطة"].get("lengthAdjust") == "spacingAndGlyphs"
+    assert drawn[hebrew].get("lengthAdjust") is None
+    assert float(drawn["b"].get("x", 0)) == pytest.approx(20 + 8.4 * (3 + len(whole.text or "")))
+    assert not {"ق", "ה", "("} & set(drawn)
+
+
+def test_a_right_to_left_name_takes_no_number_with_it() -> None:
+    texts = ("قطة", "كلب", "قطة")
+    root = ElementTree.fromstring(rendered(svg, report([head(texts, queries=[1])], texts, view="query")))
+    drawn = [text.text for text in root.iter(f"{SPACE}text")]
+    assert drawn.count("قطة") == 2
+    assert any(re.fullmatch(r"\d+\.\d", text or "") for text in drawn)
+
+
 def test_can_be_written_in_any_encoding() -> None:
     ElementTree.fromstring(rendered(svg, REPORTS["hostile"], stream=Stream("ascii")))
