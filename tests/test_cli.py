@@ -61,7 +61,7 @@ def refused(code: int, *args: str, **options: object) -> tuple[str, str]:
         ((*BERT, "x", "--n-heads", "2"), 2, "whole model", "leave"),
         ((*BERT, "x", "--hide-special", "-q", "[CLS]"), 2, "only special tokens", "--hide-special"),
         (("show", "-m", "/no/such/model", "x"), 3, "'/no/such/model'", "path"),
-        (("show", "-m", str(GOLDEN), "x"), 3, "no weights", "model.safetensors"),
+        (("show", "-m", str(GOLDEN), "x"), 3, "no weights", "did you mean"),
         ((*GPT2, ""), 5, "no tokens", "text"),
         ((*GPT2, "a " * 60), 5, "at most 48", "shorten"),
         (("save",), 2, "no file", "attn-cli save"),

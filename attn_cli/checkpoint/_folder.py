@@ -230,7 +230,10 @@ def choose(folder: Path, listing: Mapping[str, bool]) -> Path:
     if listing.get("adapter_config.json"):
         raise _adapter(folder)
     what = _some([name if is_file else f"{name}/" for name, is_file in listing.items()]) or "nothing"
-    hint = "name a folder with model.safetensors, or a weight file"
+    from attn_cli.checkpoint._places import checkpoints
+
+    inside = " or ".join(quote(str(path), 1000) for path in checkpoints(folder, 1)[:3])
+    hint = f"did you mean {inside}?" if inside else "name a folder with model.safetensors, or a weight file"
     raise damaged(folder, f"holds no weights; it has {what}", hint)
 
 

@@ -132,6 +132,12 @@ def test_a_folder_without_weights_lists_what_it_has(tmp_path: Path) -> None:
     refused(write(tmp_path / "o", *(f"{i}.txt" for i in range(20))), "and 12 more")
 
 
+def test_a_folder_around_a_model_names_it(tmp_path: Path) -> None:
+    around = write(tmp_path / "m", "cli.py", "model/", "notes/")
+    model = write(around / "model", "config.json", "model.safetensors")
+    assert refused(around, "no weights").hint == f"did you mean {quote(str(model), 1000)}?"
+
+
 def test_several_weight_files_are_not_chosen_from(tmp_path: Path) -> None:
     refused(write(tmp_path / "m", "config.json", "a.safetensors", "b.safetensors"), "'a.safetensors', 'b.safetensors'")
 
