@@ -206,7 +206,8 @@ def save_files(
     kept = [path for path in (file, *others) if os.path.lexists(path)]
     if kept and not force:
         named = ", ".join(quote(str(path), 1000) for path in kept)
-        raise UsageError(f"--output: {named} {'exists' if len(kept) == 1 else 'exist'} already", "--force replaces it")
+        verb, them = ("exists", "it") if len(kept) == 1 else ("exist", "them")
+        raise UsageError(f"--output: {named} {verb} already", f"--force replaces {them}")
     made = bool(weights) and not folder.exists()
     if made:
         try:

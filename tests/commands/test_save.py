@@ -101,13 +101,15 @@ def test_what_exists_is_kept(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert b"model.safetensors" in done.stderr
     assert b"config.json" in done.stderr
-    assert b"--force" in done.stderr
+    assert b"exist already\nhint: --force replaces them" in done.stderr
     assert {p.name: p.read_bytes() for p in copy.iterdir()} == before
     saved("-m", str(GOLDEN / "gpt2"), "-o", str(copy), "--force")
     assert heads(copy) == heads(GOLDEN / "gpt2")
     random = tmp_path / "heads.npz"
     saved("--random", "-o", str(random))
-    assert run("save", "-o", str(random), "--seed", "1").returncode == 2
+    done = run("save", "-o", str(random), "--seed", "1")
+    assert done.returncode == 2
+    assert b"exists already\nhint: --force replaces it\n" in done.stderr
     saved("-o", str(random), "--seed", "1", "--force")
 
 
