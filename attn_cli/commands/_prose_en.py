@@ -12,7 +12,7 @@ TEXT = {
     "answer.two": "In head {head}, “{query}” looks most at “{first}” ({share:.1f}%), then at “{second}” ({other:.1f}%).",
     "answer.sink": "In head {head}, “{query}” looks away: the sink takes {share:.1f}%, “{first}” {other:.1f}%.",
     "role": "What the model's author says of this head: {role}.",
-    "others": "“{name}” stands at {places}; this is the one at {at}. For another: --query {example}",
+    "others": "“{name}” stands at {places}; this is the one at {at}. Give --query {example} for another.",
     "several": "“{name}” is {n} tokens; this is the last of them, at {at}.",
     "random": "The weights are random: every step is computed as in a trained model, but what the head looks at means nothing.",
     "steps": "Six steps lead there. Figures are rounded for reading, so the last digit of a sum can be off; --json has them whole.",

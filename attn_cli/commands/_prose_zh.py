@@ -12,7 +12,7 @@ TEXT = {
     "answer.two": "在 {head} 这个头里，“{query}” 最关注 “{first}”（{share:.1f}%），其次是 “{second}”（{other:.1f}%）。",
     "answer.sink": "在 {head} 这个头里，“{query}” 几乎谁也不看：汇聚点（sink）占去 {share:.1f}%，“{first}” 得到 {other:.1f}%。",
     "role": "模型作者对这个头的说明：{role}。",
-    "others": "“{name}” 出现在位置 {places}，这里讲的是位置 {at}。要看别处：--query {example}",
+    "others": "“{name}” 出现在位置 {places}，这里讲的是位置 {at}。要看别处，请用 --query {example}。",
     "several": "“{name}” 由 {n} 个词元组成，这里讲的是最后一个，位置 {at}。",
     "random": "权重是随机的：每一步的算法都和训练好的模型一样，但这个头看向哪里没有含义。",
     "steps": "下面分六步说明。数字经过四舍五入，各项相加时末位可能略有出入；完整数值见 --json。",

@@ -232,8 +232,18 @@ def test_the_key_asked_for_is_taken_apart() -> None:
     e = document(TEXT, "-m", str(GOLDEN / "bloom"), "-q", "it", "--key", "animal")["explain"]
     assert_close(np.array(e["products"]), np.array(e["q"]) * np.array(e["k"][e["key"]]), 1e-6)
     assert abs(sum(e["products"]) - e["scores"][e["key"]]) < 1e-4
-    report = explain(attn_cli.load(GOLDEN / "bloom"), TEXT, Request(query="the"))
-    assert "“the” stands at 1, 6" in report.sections[0].parts[1].text
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "“the” stands at 1, 6; this is the one at 1. Give --query 6 for another. Six"),
+        ("zh", "请用 --query 6。下面"),
+    ],
+)
+def test_a_token_that_stands_at_several_places(language: str, said: str) -> None:
+    report = explain(attn_cli.load(GOLDEN / "bloom"), TEXT, Request(query="the", language=language))
+    assert said in report.sections[0].parts[1].text
 
 
 @pytest.mark.parametrize(
