@@ -158,11 +158,11 @@ def _named(name: str, tokens: Tokens, option: str) -> list[tuple[int, ...]]:
         return several
     from difflib import get_close_matches
 
-    there = list(dict.fromkeys(t for t in (_spelling(g, tokens) for g in _runs(tokens)) if t.strip()))
-    near = get_close_matches(_fold(name), [_fold(t) for t in there], 4, 0.3) or there[:8]
-    raise UsageError(
-        f"{option} {quote(name)} is not in the text", f"nearest: {', '.join(quote(t) for t in dict.fromkeys(near))}"
-    )
+    words = [_spelling(g, tokens) for g in _runs(tokens) if tokens.special[g[0]] != "added"]
+    there = {_fold(word): word for word in words}
+    near = ", ".join(quote(there[word]) for word in get_close_matches(_fold(name), there, 4, 0.6))
+    hint = f"nearest: {near}" if near else f"give a word of the text, or a position from 0 to {len(tokens) - 1}"
+    raise UsageError(f"{option} {quote(name)} is not in the text", hint)
 
 
 def _runs(tokens: Tokens) -> list[tuple[int, ...]]:

@@ -48,7 +48,7 @@ def refused(code: int, *args: str, **options: object) -> tuple[str, str]:
         ((*BERT, "x", "-k", "many"), 2, "--top", "--help"),
         ((*BERT, "x", "-l", "9"), 2, "no layer 9", "0 to 1"),
         ((*BERT, "x", "-l", "1", "-H", "0.1"), 2, "named twice", "leave out --layer"),
-        ((*BERT, "the dog", "-q", "zebra"), 2, "'zebra' is not in the text", "'dog'"),
+        ((*BERT, "the dog", "-q", "dogs"), 2, "'dogs' is not in the text", "nearest: 'dog'"),
         ((*BERT, "x", "-f", "yaml"), 2, "--format 'yaml'", "table"),
         ((*BERT, "x", "--json", "-f", "svg"), 2, "contradict", "one"),
         ((*BERT, "x", "-o", "x.svg", "--json"), 2, "contradict", "leave"),

@@ -144,7 +144,11 @@ def test_a_word_of_several_pieces_and_a_run_of_words() -> None:
 def test_what_is_not_there_names_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"'?cast'? is not in the text") as caught:
         places("cast")
-    assert "cats" in caught.value.hint
+    assert caught.value.hint == "nearest: 'cats'"
+    for far in ("dog", "[SEB]"):
+        with pytest.raises(UsageError, match="not in the text") as caught:
+            parse_tokens(far, attn_cli.load(GOLDEN / "bert").encode("on two of"))
+        assert caught.value.hint == "give a word of the text, or a position from 0 to 7"
     with pytest.raises(UsageError, match="no such position"):
         places("999")
     with pytest.raises(UsageError, match="is empty"):
