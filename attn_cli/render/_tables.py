@@ -186,12 +186,12 @@ def _row(
 
 
 def _broken(text: str, size: int) -> list[str]:
-    """A text in pieces of at most `size` cells: after spaces, or else after the points and slashes of a name."""
+    """A text in pieces of at most `size` cells: after spaces, else after the points and slashes of a name, else after _ - ,"""
     pieces, rest = [], text
     while width(rest) > size:
         head = fit(rest, size, "") or rest[:1]
-        at = max(head.rfind(mark) + 1 for mark in " ./")
-        head = head[:at] if at > size // 3 else head
+        ends = (max(head.rfind(mark) + 1 for mark in marks) for marks in (" ", "./", "_-,"))
+        head = head[: next((at for at in ends if at > size // 3), len(head))]
         pieces.append(head.rstrip(" "))
         rest = rest[len(head) :].lstrip(" ")
     return [*pieces, rest] if rest else pieces

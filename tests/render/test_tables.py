@@ -59,6 +59,21 @@ def test_a_narrow_picture_breaks_names_and_loses_nothing() -> None:
     assert "".join([lines[0][:-1].strip(), *(line.strip() for line in lines[1:])]) == name
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("2020, arXiv 1909.11942, section 3", ["2020, arXiv", "1909.11942,", "section 3"]),
+        ("embeddings.token_type_embeddings", ["embeddings.", "token_type_", "embeddings"]),
+        ("self.query.{weight,bias}.abcdefghijklmnop", ["self.query.", "{weight,bias}.", "abcdefghijklmnop"]),
+        ("abcdefghijklmnopqrstuvwxyz", ["abcdefghijklmnopqr", "stuvwxyz"]),
+    ],
+)
+def test_texts_break_between_words(text: str, lines: list[str]) -> None:
+    made = one(((text, 10**6),), COLUMNS[:2])
+    drawn = rendered(table, of(made), width=30).splitlines()[1:]
+    assert [line[:18].strip() for line in drawn] == lines
+
+
 @pytest.mark.parametrize("width", [20, 40, 100])
 def test_hostile_texts(width: int) -> None:
     made = one(tuple((text, 1) for text in HOSTILE), COLUMNS[:2])
