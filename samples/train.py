@@ -96,7 +96,7 @@ def config(name: str, size: int) -> dict[str, object]:
     pointers = POINTERS if name == "tiny" else CAUSAL_POINTERS
     roles = {f"L{layer}.H{head}": ROLES[name][what] for what, (layer, head, _) in pointers.items()}
     extra = {
-        "description": "a demonstration model trained on generated English",
+        "description": "a demonstration model",
         "show_layer": SHAPE["layers"] - 1,
         "roles": roles,
     }

@@ -89,6 +89,13 @@ def test_text_from_a_file(tmp_path: Path) -> None:
     assert done.stdout == run(*GPT2, "the cat", "--json").stdout
 
 
+@pytest.mark.parametrize("name", ["tiny", "tiny-causal"])
+def test_the_header_of_a_bundled_model_is_one_line_in_a_pipe(name: str) -> None:
+    first = run("show", "-m", name, "the cat sat").stdout.decode().split("\n")[0]
+    assert first.startswith(f"{name}: ")
+    assert first.endswith("weights loaded")
+
+
 def test_keys_that_were_asked_for_are_all_listed() -> None:
     def listed(*top: str) -> int:
         words = ("show", "the cat sat on the mat", "-H", "3.1", "--query", "sat", *top)
