@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attn_cli.errors import UsageError, quote
 from attn_cli.model import views
 
 if TYPE_CHECKING:
     from attn_cli.tokens import Tokens
+
+Start = tuple[int, int]  # in which of the two texts of a pair, and where
+Key = tuple[int, str, int]  # a stretch of the text, or after it a piece that was added, and as which one
 
 
 @dataclass(frozen=True)
@@ -41,47 +47,77 @@ def align(before: Tokens, after: Tokens) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def by_words(before: Tokens, after: Tokens) -> tuple[Pair, ...] | None:
-    """The words of one text as two tokenizers cut it; None where they do not find the same words.
+def by_words(before: Tokens, after: Tokens) -> tuple[Pair, ...]:
+    """One text as two tokenizers cut it: the smallest stretches that begin where a word of both begins.
 
-    Special tokens that only one of them adds stand alone.
+    So what only one of them reads belongs to the word before it. Added tokens are paired where both add the same.
     """
-    (own, own_special), (other, other_special) = _words(before), _words(after)
-    places = [[_span(t, g) for g in groups] for t, groups in ((before, own), (after, other))]
-    if places[0] != places[1]:
-        return None
-    lone = [Pair(g, (), False) for g in own_special] + [Pair((), g, False) for g in other_special]
-    return (*lone, *(Pair(a, b, True) for a, b in zip(own, other, strict=True)))
-
-
-def _words(tokens: Tokens) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """The words, and the special tokens, as groups of positions."""
-    words: list[tuple[int, ...]] = []
-    special: list[tuple[int, ...]] = []
-    space: tuple[int, ...] = ()  # tokens of nothing but space belong to the word after them
-    for group in views.word_groups(tokens):
-        start, end, _ = _span(tokens, group)
-        if tokens.special[group[0]] is not None:
-            special.append(group)
-        elif end <= start:
-            space += group
+    sides = (before, after)
+    starts = [_starts(tokens) for tokens in sides]
+    shared = sorted({at for at in starts[0] if at is not None} & set(starts[1]))
+    _check(sides, starts, shared)
+    (keys, own), (other_keys, others) = (_stretches(t, at, shared) for t, at in zip(sides, starts, strict=True))
+    pairs: list[Pair] = []
+    for kind, a, b, c, d in SequenceMatcher(None, keys, other_keys, autojunk=False).get_opcodes():
+        if kind == "equal":
+            for x, y in zip(own[a:b], others[c:d], strict=True):
+                special = [any(t.special[i] for i in place) for t, place in ((before, x), (after, y))]
+                pairs.append(Pair(x, y, special[0] == special[1]))  # an unknown token is not the word it stands for
         else:
-            words.append(space + group)
-            space = ()
-    return words, [*special, space] if space else special
+            pairs += [*(Pair(x, (), False) for x in own[a:b]), *(Pair((), y, False) for y in others[c:d])]
+    return tuple(pairs)
 
 
-def _span(tokens: Tokens, group: Sequence[int]) -> tuple[int, int, int]:
-    """Where a word stands in its text, the space around it left out."""
-    first, last = tokens.spans[group[0]], tokens.spans[group[-1]]
-    segment = tokens.segments[group[0]]
-    if first is None or last is None:
-        return -1, -1, segment
-    text = (tokens.pair if segment else tokens.text) or ""
-    word = text[first[0] : last[1]]
-    if not word.strip():
-        return last[1], last[1], segment
-    return first[0] + len(word) - len(word.lstrip()), last[1] - len(word) + len(word.rstrip()), segment
+def _starts(tokens: Tokens) -> list[Start | None]:
+    """Where the word of each token begins; None for added tokens. Space belongs to the word after it."""
+    starts: list[Start | None] = [None] * len(tokens)
+    after: Start | None = None
+    for group in reversed(views.word_groups(tokens)):
+        first, last = tokens.spans[group[0]], tokens.spans[group[-1]]
+        if first is None or last is None:
+            after = None
+            continue
+        segment = tokens.segments[group[0]]
+        text = _text(tokens, segment)[first[0] : last[1]].lstrip()
+        if text or after is None or after[0] != segment:
+            after = (segment, last[1] - len(text))
+        for i in group:
+            starts[i] = after
+    first_of = {at[0]: at for at in reversed(starts) if at is not None}  # counts from the start of its text
+    return [(at[0], 0) if at is not None and at == first_of[at[0]] else at for at in starts]
+
+
+def _check(sides: Sequence[Tokens], starts: Sequence[Sequence[Start | None]], shared: Sequence[Start]) -> None:
+    """Refuses a text of several words that the two sides begin at no place in common but the first."""
+    for segment in (0, 1):
+        text = _text(sides[0], segment)
+        words = [{at for at in of if at is not None and at[0] == segment and text[at[1] :].strip()} for of in starts]
+        if sum(segment == of for of, _ in shared) < min(2, max(map(len, words))):
+            raise UsageError(
+                f"the two models part {quote(text)} at no place in common",
+                "compare models whose tokenizers are closer, or put spaces into the text",
+            )
+
+
+def _stretches(
+    tokens: Tokens, starts: Sequence[Start | None], shared: Sequence[Start]
+) -> tuple[list[Key], list[tuple[int, ...]]]:
+    """The tokens from one shared start to the next, and each added token; the keys are equal where both sides have them."""
+    keys: list[Key] = []
+    place, added = -1, 0  # the stretch that was last, and how many tokens were added since
+    for piece, at in zip(tokens.pieces, starts, strict=True):
+        if at is None:
+            added += 1
+            keys.append((place, piece, added))
+        else:
+            place, added = bisect_right(shared, at) - 1, 0
+            keys.append((place, "", 0))
+    groups = [tuple(i for i, _ in run) for _, run in groupby(enumerate(keys), key=lambda at: at[1])]
+    return [keys[group[0]] for group in groups], groups
+
+
+def _text(tokens: Tokens, segment: int) -> str:
+    return (tokens.pair if segment else tokens.text) or ""
 
 
 def gather(attn: np.ndarray, sides: Sequence[tuple[int, ...]], rows: Sequence[tuple[int, ...]]) -> np.ndarray:

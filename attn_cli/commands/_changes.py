@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attn_cli.commands import _measures
 from attn_cli.commands._align import Pair
-from attn_cli.commands.show import Request, axis
+from attn_cli.commands.show import Request
 from attn_cli.model import views
 from attn_cli.report import Axis, Column, Positions, Table
 
@@ -32,18 +34,26 @@ class Places:
     plain: list[int]  # candidates for the strongest key: no special tokens, unless there are no others
 
     def name(self, i: int) -> str:
-        """What a place is called: its text, or both texts where they differ."""
+        """What a place is called: its text, or both texts where they differ; its position where others have the same."""
+        return self._names[i]
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        texts = ["/".join(dict.fromkeys(self.sides(i))) for i in range(len(self.pairs))]
+        counts = Counter(text.casefold() for text in texts)
+        return tuple(
+            f"{text}@{(pair.before or pair.after)[0]}" if counts[text.casefold()] > 1 else text
+            for text, pair in zip(texts, self.pairs, strict=True)
+        )
+
+    def sides(self, i: int) -> tuple[str, str]:
+        """What stands at a place in the one text and in the other, the same where only the tokenizers differ."""
         pair = self.pairs[i]
         a, b = (
-            views.merged(tokens, [side]).texts[0].strip(" ") if side else ""
+            (text := views.merged(tokens, [side]).texts[0]).strip(" ") or text if side else ""
             for tokens, side in ((self.before, pair.before), (self.after, pair.after))
         )
-        if pair.same or a == b:
-            if not pair.before:
-                return b
-            repeated = len(pair.before) == 1 and axis(self.before, pair.before).repeated[0]
-            return f"{a}@{pair.before[0]}" if repeated else a
-        return f"{a or '+'}/{b or '-'}"
+        return (a, a) if pair.same else (a or "+", b or "-")
 
     def positions(self, i: int) -> list[Positions | None]:
         """The positions in the two texts."""

@@ -13,7 +13,7 @@ from attn_cli.collect.divergence import jensen_shannon
 from attn_cli.commands._align import align, by_words, gather
 from tests.blocks import tokens
 from tests.commands.test_find import document
-from tests.commands.test_heads import ANIMAL, MINILM, below_header, given, out
+from tests.commands.test_heads import ANIMAL, MINILM, SMOLLM2, below_header, given, out
 from tests.helpers import GOLDEN, assert_close
 
 BERT, GPT2, LLAMA = (str(GOLDEN / name) for name in ("bert", "gpt2", "llama"))
@@ -113,16 +113,65 @@ def test_two_models_of_different_tokenizers_by_words() -> None:
     text = "the cat sat on the mat"
     a, b = (load(GOLDEN / name).encode(text) for name in ("gpt2", "bert"))
     pairs = by_words(a, b)
-    assert pairs is not None
-    whole = [p for p in pairs if p.both]
-    assert len(whole) == 6
-    assert sorted(i for p in pairs for i in p.before) == list(range(len(a)))
-    assert sorted(i for p in pairs for i in p.after) == list(range(len(b)))
+    assert len([p for p in pairs if p.both]) == 6
+    assert [p.before for p in pairs if not p.after] == []
+    assert [p.after for p in pairs if not p.before] == [(0,), (len(b) - 1,)]  # [CLS] and [SEP]
     found = document("compare", "-m", GPT2, "--other-model", LLAMA, text)
     assert found["other"]["model"]["family"] == "llama"
     assert found["heads"]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "text", "places"),
+    [
+        ("tiny", "bert", "The animal didn't go.", "[CLS] The animal didn 't go . [SEP]"),  # an apostrophe alone or not
+        ("gpt2", "llama", "it's  fine.", "<s> it ' s fine."),  # a point in one piece with letters; two spaces
+        ("gpt2", "bert", "  a  na\u00efve\x00 caf\u00e9 ", "[CLS] a na\u00efve\x00 caf\u00e9 [SEP]"),  # what one drops
+        ("gpt2", "bert", "\ufeffa cafe\u0301 it\n", "[CLS] \ufeffa cafe\u0301 it [SEP]"),
+        ("gpt2", "tiny", "\u65e5\u672c \U0001f44d", "[CLS] \u65e5 \u672c \U0001f44d [SEP]"),  # parts of characters
+        ("gpt2", "t5", "didn't go", "<s> didn't go </s>"),  # unknown as whole words
+    ],
+)
+def test_any_text_is_cut_where_words_of_both_begin(one: str, two: str, text: str, places: str) -> None:
+    a, b = (load(name if name == "tiny" else GOLDEN / name).encode(text) for name in (one, two))
+    pairs = by_words(a, b)
+    assert [i for p in pairs for i in p.before] == list(range(len(a)))
+    assert [i for p in pairs for i in p.after] == list(range(len(b)))
+    wanted = places.split(" ")
+    assert len(pairs) == len(wanted)
+    for pair, name in zip(pairs, wanted, strict=True):
+        for read_by, side in ((a, pair.before), (b, pair.after)):
+            spans = [span for i in side if (span := read_by.spans[i]) is not None]
+            read = text[spans[0][0] : spans[-1][1]].strip() if spans else "".join(read_by.pieces[i] for i in side)
+            assert not side or read.strip("\x00\ufeff\u0301") == name.strip("\x00\ufeff\u0301")
+
+
+def test_a_pair_of_texts_and_the_same_special_tokens() -> None:
+    a, b = load("tiny").encode("it's so"), load(GOLDEN / "bert").encode("it's so")
+    assert all(pair.both and pair.same for pair in by_words(a, b))
+    a, b = (load(GOLDEN / name).encode("it's", "'s so") for name in ("bert", "gpt2"))
+    assert [a.segments[p.before[0]] for p in by_words(a, b) if p.both] == [0, 0, 0, 1, 1, 1]
+
+
+def test_an_unknown_token_is_not_the_word() -> None:
+    shown = out("compare", "-m", GPT2, "--other-model", BERT, "it \u65e5", "--query", "\u65e5", "-H", "0.0")
+    assert "\u65e5/[UNK] looks at" in shown
+
+
+def test_a_text_without_a_common_place_is_named() -> None:
+    text = "\u65e5\u672c\u8a9e"
     refused = out("compare", "-m", GPT2, "--other-model", str(GOLDEN / "gpt_neox"), text, code=2)
-    assert "different words" in refused
+    assert f"the two models part '{text}' at no place in common" in refused
+    assert document("compare", "-m", GPT2, "--other-model", BERT, "hello\n")["heads"]  # one word is no such text
+
+
+@pytest.mark.real
+def test_an_apostrophe_in_real_models() -> None:
+    folder = Path(os.environ["ATTN_CLI_REAL_MODELS"])
+    minilm, smollm = str(folder / MINILM), str(folder / SMOLLM2)
+    for one, two in (("tiny", minilm), (minilm, smollm), (smollm, minilm)):
+        found = document("compare", "-m", one, "--other-model", two, ANIMAL, "--query", "it", "-H", "0.0")
+        assert len([p for p in found["aligned"] if p["before"] and p["after"]]) >= 13
 
 
 def test_special_tokens_left_out() -> None:
