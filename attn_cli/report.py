@@ -42,6 +42,7 @@ class Axis:
     special: tuple[Special | None, ...]
     continues: tuple[bool, ...]
     repeated: tuple[bool, ...]  # the same text stands elsewhere in the sentence: show its position
+    sides: tuple[tuple[str, str] | None, ...] = ()  # of two texts compared: what each has here, where they differ
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -165,7 +166,7 @@ class HeadMap:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Difference:
-    """One head's weights after less those before, over rows and columns that both have: -1 to 1."""
+    """One head's weights in the second less those in the first, over rows and columns that both have: -1 to 1."""
 
     kind: str
     layer: int

@@ -39,14 +39,14 @@ class Places:
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        texts = ["/".join(dict.fromkeys(self.sides(i))) for i in range(len(self.pairs))]
+        texts = ["/".join(dict.fromkeys(self._sides(i))) for i in range(len(self.pairs))]
         counts = Counter(text.casefold() for text in texts)
         return tuple(
             f"{text}@{(pair.before or pair.after)[0]}" if counts[text.casefold()] > 1 else text
             for text, pair in zip(texts, self.pairs, strict=True)
         )
 
-    def sides(self, i: int) -> tuple[str, str]:
+    def _sides(self, i: int) -> tuple[str, str]:
         """What stands at a place in the one text and in the other, the same where only the tokenizers differ."""
         pair = self.pairs[i]
         a, b = (
@@ -54,6 +54,11 @@ class Places:
             for tokens, side in ((self.before, pair.before), (self.after, pair.after))
         )
         return (a, a) if pair.same else (a or "+", b or "-")
+
+    def _split(self, i: int) -> tuple[str, str] | None:
+        """The two halves of a name that has two."""
+        a, b = self._sides(i)
+        return None if a == b else (a, self.name(i)[len(a) + 1 :])
 
     def positions(self, i: int) -> list[Positions | None]:
         """The positions in the two texts."""
@@ -73,6 +78,7 @@ class Places:
             ),
             continues=(False,) * len(texts),
             repeated=(False,) * len(texts),  # the names say it
+            sides=tuple(self._split(i) for i in chosen),
         )
 
 

@@ -9,8 +9,8 @@ from ._text import width
 
 
 class Run(NamedTuple):
-    """Text in one style: plain "", dim, faint, bold, warn; cell, with its weight as the colour behind it;
-    bar and full, with the weight as their own colour; minus, a bar of what is below zero."""
+    """Text in one style: plain "", dim, faint, bold, warn; cell, with its weight as the colour behind it, less, the
+    same of so much below zero; bar and full, with the weight as their own colour; minus, a bar of what is below zero."""
 
     text: str
     style: str = ""

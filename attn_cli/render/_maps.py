@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from attn_cli.report import Difference, HeadMap
+from attn_cli.report import Axis, Difference, HeadMap
 
 from . import Target
 from ._glyphs import CELL, Glyphs, cell, percent
+from ._header import caption
 from ._lines import Block, Line, Run, flow, right
-from ._names import downwards, names
-from ._text import visible
+from ._names import Name, downwards, names
+from ._text import graphemes, visible, width
 
 _TICK = 5  # heads between two numbers above a map of cells too narrow for their own
 _SIGNED = 4  # cells of one change
 _LABEL = 12
+_SCALE = (-1.0, -0.5, -0.25, -0.05, 0.05, 0.25, 0.5, 1.0)  # of the colours in the caption
 
 
 def head_map(made: HeadMap, target: Target, glyphs: Glyphs) -> Block:
@@ -90,8 +93,27 @@ def _speck(made: HeadMap, i: int, j: int, glyphs: Glyphs, colored: bool) -> Run:
     return Run(" ", "cell", weight) if colored else Run(glyphs.shades[min(4, int(math.sqrt(weight) * 5))])
 
 
-def difference(made: Difference, target: Target, glyphs: Glyphs) -> Block:
-    """Signed per cent, rows being queries; of columns that do not fit those with the largest changes stay."""
+def differences(made: Sequence[Difference], target: Target, glyphs: Glyphs) -> Block:
+    """The signed difference of each head, and one caption for all."""
+    block: Block = []
+    for change in made:
+        block += [[], *_difference(change, target, glyphs)]
+    said = [
+        "rows are queries (what looks), columns are keys (what is looked at)",
+        "numbers are percentage points: second minus first",
+        f"{glyphs.masked} less than half a point",
+    ]
+    if any(side for change in made for axis in (change.queries, change.keys) for side in axis.sides):
+        said.append("a/b: a in the first, b in the second, + or - where it has none")
+    block += [[], *caption(said, target)]
+    if target.color is None:
+        return block
+    swatches = [_signed(change, glyphs) for change in _SCALE]
+    return [*block, *flow([swatches, [Run("colour by square root", "dim")]], target.width, gap=" " * CELL)]
+
+
+def _difference(made: Difference, target: Target, glyphs: Glyphs) -> Block:
+    """Signed percentage points, rows being queries; of columns that do not fit those with the largest changes stay."""
     rows, columns = names(made.queries, target.encoding), names(made.keys, target.encoding)
     label = min(_LABEL, max((name.width for name in rows), default=1))
     room = max(1, (target.width - label - 1) // _SIGNED)
@@ -100,11 +122,10 @@ def difference(made: Difference, target: Target, glyphs: Glyphs) -> Block:
         largest = np.argsort(-np.abs(np.nan_to_num(made.change)).max(0), kind="stable")[:room]
         chosen = sorted(int(j) for j in largest)
     kind = "" if made.kind == "self" else f"{made.kind} "
-    block: Block = [
-        [Run(kind + (made.title or f"L{made.layer}.H{made.head}"), "bold"), Run("  after less before", "dim")]
-    ]
-    for texts in downwards([(columns[j].text, columns[j].end) for j in chosen], 2, glyphs):
-        block.append([Run(" " * (label + 1)), *(Run(right(text, _SIGNED), "dim") for text in texts)])
+    title = visible(kind + (made.title or f"L{made.layer}.H{made.head}"), target.encoding)
+    block: Block = [[Run(title, "bold"), Run("  second minus first", "dim")]]
+    for heading in _headings(made.keys, columns, chosen, target, glyphs):
+        block.append([Run(" " * (label + 1)), *(Run(text, "dim") for text in heading)])
     for i, name in enumerate(rows):
         line: Line = [Run(right(name.within(label, glyphs), label) + " ")]
         block.append([*line, *(_signed(float(made.change[i, j]), glyphs) for j in chosen)])
@@ -114,9 +135,34 @@ def difference(made: Difference, target: Target, glyphs: Glyphs) -> Block:
     return block
 
 
+def _headings(
+    axis: Axis, columns: Sequence[Name], chosen: Sequence[int], target: Target, glyphs: Glyphs
+) -> list[list[str]]:
+    """The columns' names downwards, the two halves of a name side by side where their letters are narrow."""
+    halves: dict[int, list[str]] = {}
+    for j in chosen:
+        both = [visible(text, target.encoding) for text in (axis.sides[j] if axis.sides else None) or ()]
+        if both and all(width(piece) == 1 for piece in graphemes("".join(both))):
+            halves[j] = both
+    first = [(halves[j][0] if j in halves else "", "") for j in chosen]
+    second = [(halves[j][1], "") if j in halves else (columns[j].text, columns[j].end) for j in chosen]
+    n = len(chosen)
+    return [
+        [_two(a, b) for a, b in zip(line[:n], line[n:], strict=True)]
+        for line in downwards([*first, *second], _SIGNED // 2, glyphs)
+    ]
+
+
+def _two(a: str, b: str) -> str:
+    """A letter of each half of a name, each in two cells, a slash between them."""
+    half = _SIGNED // 2
+    return right(a, half) + ("/" + b if a and b else right(b, half))
+
+
 def _signed(change: float, glyphs: Glyphs) -> Run:
-    """A change in per cent with its sign; its size is the colour behind it."""
+    """A change in percentage points with its sign; its size is the colour behind it."""
     text = percent(abs(change))
     if text == "0" or math.isnan(change):
         return Run(right(glyphs.masked if text == "0" else text, _SIGNED), "faint")
-    return Run(right(("+" if change > 0 else "-") + text, _SIGNED), "cell", abs(change))
+    sign, style = ("+", "cell") if change > 0 else ("-", "less")
+    return Run(right(sign + text, _SIGNED), style, abs(change))

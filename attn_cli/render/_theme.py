@@ -29,6 +29,23 @@ _LIGHT: tuple[RGB, ...] = (
     (36, 94, 158),
     (18, 30, 92),
 )
+# What is below zero, on the same scale: from the same background through the orange of bars below zero.
+_DARK_LESS: tuple[RGB, ...] = (
+    (24, 20, 20),
+    (66, 34, 26),
+    (118, 54, 34),
+    (190, 92, 58),
+    (232, 146, 104),
+    (255, 222, 188),
+)
+_LIGHT_LESS: tuple[RGB, ...] = (
+    (250, 250, 240),
+    (252, 228, 208),
+    (246, 190, 152),
+    (228, 130, 84),
+    (176, 68, 36),
+    (88, 26, 10),
+)
 # The ramps in the fixed colours of poorer terminals: (least sqrt(weight), colour, text colour) by number.
 _DARK_256 = (
     (0.0, 235, 255),
@@ -48,8 +65,30 @@ _LIGHT_256 = (
     (0.82, 25, 231),
     (0.93, 17, 231),
 )
+_DARK_LESS_256 = (
+    (0.0, 235, 255),
+    (0.22, 52, 255),
+    (0.34, 94, 255),
+    (0.52, 130, 231),
+    (0.68, 173, 16),
+    (0.82, 216, 16),
+    (0.93, 223, 16),
+)
+_LIGHT_LESS_256 = (
+    (0.0, 230, 16),
+    (0.22, 223, 16),
+    (0.34, 216, 16),
+    (0.52, 173, 16),
+    (0.68, 130, 231),
+    (0.82, 94, 231),
+    (0.93, 52, 231),
+)
 _DARK_16 = ((0.3, 4, 15), (0.55, 6, 0), (0.8, 7, 0))
 _LIGHT_16 = ((0.3, 6, 0), (0.55, 4, 15), (0.8, 0, 15))
+_DARK_LESS_16 = ((0.3, 1, 15), (0.55, 9, 0))
+_LIGHT_LESS_16 = ((0.3, 9, 0), (0.55, 1, 15))
+_RAMPS_256 = {True: (_DARK_256, _DARK_LESS_256), False: (_LIGHT_256, _LIGHT_LESS_256)}  # above zero, below
+_RAMPS_16 = {True: (_DARK_16, _DARK_LESS_16), False: (_LIGHT_16, _LIGHT_LESS_16)}
 _STEPS = 64  # places of the ramp that are told apart
 
 INK: dict[bool, dict[str, RGB]] = {
@@ -82,9 +121,9 @@ def place(weight: float) -> float:
     return math.sqrt(min(1.0, max(0.0, weight)))
 
 
-def ramp(at: float, dark: bool) -> RGB:
-    """The colour at a place of the ramp."""
-    anchors = _DARK if dark else _LIGHT
+def ramp(at: float, dark: bool, *, less: bool = False) -> RGB:
+    """The colour at a place of the ramp, or with `less` of that for what is below zero."""
+    anchors = (_DARK_LESS if less else _DARK) if dark else (_LIGHT_LESS if less else _LIGHT)
     step, part = divmod(at * (len(anchors) - 1), 1.0)
     low, high = anchors[int(step)], anchors[min(int(step) + 1, len(anchors) - 1)]
     red, green, blue = (round(a + (b - a) * part) for a, b in zip(low, high, strict=True))
@@ -138,9 +177,10 @@ def _colored(line: Line, target: Target) -> str:
 def _code(run: Run, target: Target) -> str:
     """The SGR parameters of a run; "" for plain text."""
     style = run.style
-    if style in ("cell", "full", "bar"):
+    if style in ("cell", "less", "full", "bar"):
         at = bar_place(run.weight) if style == "bar" else place(run.weight)
-        return _weight_code(style == "cell", round(at * _STEPS), target.color, target.dark)
+        behind, less = style in ("cell", "less"), style == "less"
+        return _weight_code(behind, less, round(at * _STEPS), target.color, target.dark)
     if style in ("", "bold"):
         return "1" if style else ""
     bold = "1;" if style == "warn" else ""
@@ -152,16 +192,16 @@ def _code(run: Run, target: Target) -> str:
 
 
 @cache
-def _weight_code(behind: bool, step: int, color: str | None, dark: bool) -> str:
+def _weight_code(behind: bool, less: bool, step: int, color: str | None, dark: bool) -> str:
     """A weight as the colour behind its number, or as the colour of a bar."""
     at = step / _STEPS
     if color == "truecolor":
-        shade = ramp(at, dark)
+        shade = ramp(at, dark, less=less)
         return f"{_rgb(38, ink_on(shade))};{_rgb(48, shade)}" if behind else _rgb(38, shade)
     if color == "256":
-        number, ink = _numbers(at, _DARK_256 if dark else _LIGHT_256) or (0, 0)
+        number, ink = _numbers(at, _RAMPS_256[dark][less]) or (0, 0)
         return f"38;5;{ink};48;5;{number}" if behind else f"38;5;{number}"
-    found = _numbers(at, _DARK_16 if dark else _LIGHT_16)
+    found = _numbers(at, _RAMPS_16[dark][less])
     if not found:
         return ""
     number, ink = found

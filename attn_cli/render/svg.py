@@ -84,8 +84,8 @@ def _run(run: Run, at: int, top: int) -> Iterator[str]:
         if long:
             yield _rect(left + width(run.text) * _CELL - long, top + _BAR, long, _LINE - 2 * _BAR, ink)
         return
-    if run.style == "cell":
-        behind = ramp(place(run.weight), True)
+    if run.style in ("cell", "less"):
+        behind = ramp(place(run.weight), True, less=run.style == "less")
         ink = ink_on(behind)
         yield _rect(left, top, width(run.text) * _CELL, _LINE, behind)
     weight = ' class="b"' if run.style in ("bold", "warn") else ""

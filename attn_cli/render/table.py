@@ -11,7 +11,7 @@ from . import Target, _pooled
 from ._glyphs import Glyphs, glyphs_of
 from ._header import caption, header, legend
 from ._lines import Block, trimmed
-from ._maps import difference, head_map
+from ._maps import differences, head_map
 from ._marks import marks, roles
 from ._pause import wait
 from ._pictures import Group, lists, matrices, one_query
@@ -73,8 +73,8 @@ def _picture(report: Report, target: Target, glyphs: Glyphs) -> Block:
     for part in report.tables:
         if part.pictured:
             block += [[], *table(part, target.width, target.encoding, glyphs)]
-    for change in report.differences:
-        block += [[], *difference(change, target, glyphs)]
+    if report.differences:
+        block += differences(report.differences, target, glyphs)
     said = marks(report, heads, block[top:], target)
     if heads:
         held = any(head.held is not None for head in heads)

@@ -50,12 +50,15 @@ def test_two_heads_at_80_columns(tmp_path: Path) -> None:
         "cat    0.03 ▎\n"
         "sat    0.89 ███████▏\n"
         "\n"
-        "0.0 to 1.0  after less before\n"
+        "0.0 to 1.0  second minus first\n"
         "       t   c   s\n"
         "       h   a   a\n"
         "       e   t   t\n"
         "cat   -7  +3  +3\n"
         "sat  +93 -97  +3\n"
+        "\n"
+        "rows are queries (what looks), columns are keys (what is looked at)\n"
+        "numbers are percentage points: second minus first   · less than half a point\n"
     )
 
 

@@ -20,21 +20,28 @@ def _xterm(number: int) -> tuple[int, int, int]:
     return steps[number // 36], steps[number // 6 % 6], steps[number % 6]
 
 
+BOTH = [False, True]  # above zero, below
+
+
+@pytest.mark.parametrize("less", BOTH)
 @pytest.mark.parametrize("dark", [True, False])
-def test_lightness_runs_one_way_from_the_background(dark: bool) -> None:
-    light = [_theme.luminance(_theme.ramp(step / 100, dark)) for step in range(101)]
+def test_lightness_runs_one_way_from_the_background(dark: bool, less: bool) -> None:
+    light = [_theme.luminance(_theme.ramp(step / 100, dark, less=less)) for step in range(101)]
     pairs = itertools.pairwise(light if dark else light[::-1])
     assert all(low < high for low, high in pairs)
 
 
+@pytest.mark.parametrize("less", BOTH)
 @pytest.mark.parametrize("dark", [True, False])
-def test_numbers_stand_out_on_every_colour(dark: bool) -> None:
+def test_numbers_stand_out_on_every_colour(dark: bool, less: bool) -> None:
     for step in range(101):
-        color = _theme.ramp(step / 100, dark)
+        color = _theme.ramp(step / 100, dark, less=less)
         assert _theme.contrast(color, _theme.ink_on(color)) >= 4
 
 
-@pytest.mark.parametrize(("table", "dark"), [(_theme._DARK_256, True), (_theme._LIGHT_256, False)])
+@pytest.mark.parametrize(
+    ("table", "dark"), [(table, dark) for dark, tables in _theme._RAMPS_256.items() for table in tables]
+)
 def test_fixed_colours_run_the_same_way(table: tuple[tuple[float, int, int], ...], dark: bool) -> None:
     light = [_theme.luminance(_xterm(number)) for _, number, _ in table]
     assert all(low < high for low, high in itertools.pairwise(light if dark else light[::-1]))
