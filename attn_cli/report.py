@@ -94,6 +94,8 @@ class Column:
     kind: Literal["text", "count", "number", "tiny", "percent", "bytes", "flag", "token", "bar"] = "text"
     digits: int = 1  # after the point, of a number or percentage
     wraps: bool = False  # gives way where the picture is too narrow: broken into lines, never cut
+    clips: bool = False  # gives way by being cut, which is marked
+    spare: bool = False  # left out where the picture is too narrow for all columns
     bar: bool = False  # a number of 0 to 1 has a bar beside it
     pictured: bool = True  # False: only in the formats for programs
 

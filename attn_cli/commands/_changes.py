@@ -147,11 +147,11 @@ def _columns(at: Places, *, named: bool, one_query: bool, several: bool) -> tupl
         Column(name="head", title="head", kind="count", pictured=False),
         Column(name="divergence", title="bits", kind="number", digits=2, bar=True),
         Column(name="query", title="query", pictured=False),
-        Column(name="query_name", title="most in", pictured=not one_query),
+        Column(name="query_name", title="most in", pictured=not one_query, clips=True),
         Column(name="query_divergence", title="bits there", kind="number", digits=2, pictured=False),
-        Column(name="moved", title="moved", kind="flag"),
+        Column(name="moved", title="moved", kind="flag", spare=True),
         *keys,
-        *([Column(name="stronger", title="stronger")] if len(at.keys) > 1 else []),
+        *([Column(name="stronger", title="stronger", clips=True)] if len(at.keys) > 1 else []),
         *_key_columns("before", "before", pictured=not named),
         *_key_columns("after", "after", pictured=not named),
     )
@@ -177,7 +177,7 @@ def _key(side: str, at: Places, key: int, change: Change, row: int) -> dict[str,
 def _key_columns(side: str, title: str, *, pictured: bool) -> tuple[Column, ...]:
     return (
         Column(name=f"{side}_key", title=title, pictured=False),
-        Column(name=f"{side}_name", title=title, pictured=pictured),
+        Column(name=f"{side}_name", title=title, pictured=pictured, clips=True),
         Column(name=f"{side}_weight", title="was", kind="percent", pictured=pictured),
         Column(name=f"{side}_weight_then", title="is", kind="percent", pictured=pictured),
     )

@@ -14,7 +14,7 @@ from ._glyphs import CELL, Glyphs, cell, percent
 from ._header import caption
 from ._lines import Block, Line, Run, flow, right
 from ._names import Name, downwards, names
-from ._text import graphemes, visible, width
+from ._text import clip, graphemes, visible, width
 
 _TICK = 5  # heads between two numbers above a map of cells too narrow for their own
 _SIGNED = 4  # cells of one change
@@ -127,7 +127,8 @@ def _difference(made: Difference, target: Target, glyphs: Glyphs) -> Block:
     for heading in _headings(made.keys, columns, chosen, target, glyphs):
         block.append([Run(" " * (label + 1)), *(Run(text, "dim") for text in heading)])
     for i, name in enumerate(rows):
-        line: Line = [Run(right(name.within(label, glyphs), label) + " ")]
+        text = clip(name.text, label - len(name.end), glyphs.cut) + name.end
+        line: Line = [Run(right(text, label) + " ")]
         block.append([*line, *(_signed(float(made.change[i, j]), glyphs) for j in chosen)])
     if len(chosen) < len(columns):
         said = f"{len(chosen)} of {len(columns)} columns shown, those with the largest changes; all: --json"

@@ -11,12 +11,13 @@ from attn_cli.report import Column, Label, Table
 from ._glyphs import UNICODE, Glyphs, bar
 from ._lines import Block, Line, Run, flow, left, right, trimmed
 from ._lines import cells as count
-from ._text import fit, label, visible, width
+from ._text import clip, fit, label, visible, width
 
 _GAP = "  "
 _BAR = 8  # cells of a bar that stands for 1
 _LEAST = 12  # cells that a column which gives way keeps
 _TOKEN = 16  # cells that a token's name may take
+_CLIPPED = 7  # cells that a column of cut names keeps
 _LEAST_BAR, _MOST_BAR = 4, 24  # cells of a column of bars
 _LEFT = ("text", "flag", "token", "bar")
 
@@ -26,12 +27,15 @@ def table(table: Table, size: int, encoding: str | None = None, glyphs: Glyphs =
 
     Where they cannot, it comes in bands of columns, each of which begins with the first column again.
     """
-    at = [i for i, column in enumerate(table.columns) if column.pictured]
-    columns = [table.columns[i] for i in at]
     shown = table.rows[: table.limit]
-    cells = [[_text(row[i], table.columns[i], encoding, glyphs) for i in at] for row in shown]
-    titles = [visible(column.title, encoding) for column in columns]
-    widths = _widths(columns, [titles, *cells], size)
+    for spare, least in ((True, _TOKEN), (False, _CLIPPED)):
+        at = [i for i, column in enumerate(table.columns) if column.pictured and (spare or not column.spare)]
+        columns = [table.columns[i] for i in at]
+        cells = [[_text(row[i], table.columns[i], encoding, glyphs) for i in at] for row in shown]
+        titles = [visible(column.title, encoding) for column in columns]
+        widths = _widths(columns, [titles, *cells], size, least)
+        if sum(widths) + len(_GAP) * (len(widths) - 1) <= size:
+            break
     bars = {i: _bars(table, at[i], widths[i], glyphs) for i, column in enumerate(columns) if column.kind == "bar"}
     bars |= {i: [_beside(row[at[i]], c, encoding, glyphs) for row in shown] for i, c in enumerate(columns) if c.bar}
     first_total = len(shown) - table.totals
@@ -40,12 +44,12 @@ def table(table: Table, size: int, encoding: str | None = None, glyphs: Glyphs =
         lines += [[]] if n else []
         of_band = [columns[i] for i in band], [widths[i] for i in band]
         if any(titles):
-            lines += _row([titles[i] for i in band], *of_band, "dim")
+            lines += _row([titles[i] for i in band], *of_band, glyphs, "dim")
         for number, row in enumerate(cells):
             if number == first_total:
                 lines.append([Run(glyphs.line * (sum(of_band[1]) + len(_GAP) * (len(band) - 1)), "faint")])
             drawn = {place: bars[i][number] for place, i in enumerate(band) if i in bars}
-            lines += _row([row[i] for i in band], *of_band, "bold" if number >= first_total else "", drawn)
+            lines += _row([row[i] for i in band], *of_band, glyphs, "bold" if number >= first_total else "", drawn)
     if len(shown) < len(table.rows):
         lines += flow([[Run(f"{len(shown)} of {len(table.rows)} rows shown; more: --top, all: --json", "dim")]], size)
     if table.left_out:
@@ -78,8 +82,12 @@ def _beside(value: Any, column: Column, encoding: str | None, glyphs: Glyphs) ->
     text = cell(value, column, encoding)
     if not text:
         return []
-    whole = len(f"{100 if column.kind == 'percent' else 1:.{column.digits}f}")
-    return [Run(right(text, whole) + " "), Run(left(bar(float(value), _BAR, _BAR, glyphs), _BAR), "bar", float(value))]
+    return [Run(right(text, _whole(column)) + " "), Run(bar(float(value), _BAR, _BAR, glyphs), "bar", float(value))]
+
+
+def _whole(column: Column) -> int:
+    """Cells of the largest number that has a bar beside it."""
+    return len(f"{100 if column.kind == 'percent' else 1:.{column.digits}f}")
 
 
 def cell(value: Any, column: Column, encoding: str | None = None) -> str:
@@ -118,16 +126,26 @@ def size_of(count: int) -> str:
     return f"{amount:.1f} {unit}"
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], size: int) -> list[int]:
-    """Cells of each column: as many as its longest entry has; those that may wrap share what is left."""
-    widths = [max(width(row[i]) for row in rows) for i in range(len(columns))]
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], size: int, least: int) -> list[int]:
+    """Cells of each column: as many as its longest entry has; those that may wrap or be cut share what is left."""
+    drawn_in = [max(width(row[i]) for row in rows) for i in range(len(columns))]
+    widths = [
+        max(wide, _whole(c) + 1 + _BAR if c.bar and any(row[i] for row in rows[1:]) else 0)
+        for i, (wide, c) in enumerate(zip(drawn_in, columns, strict=True))
+    ]
     over = sum(widths) + len(_GAP) * (len(widths) - 1) - size
+    if over > 0:  # no room for bars longer than any here
+        over -= sum(widths) - sum(drawn_in)
+        widths = drawn_in
     drawn = [i for i, column in enumerate(columns) if column.kind == "bar"]
     if drawn and -over >= _LEAST_BAR * len(drawn):
         for i in drawn:
             widths[i] = max(widths[i], min(_MOST_BAR, -over // len(drawn)))
     while over > 0:
-        giving = [i for i, column in enumerate(columns) if column.wraps and widths[i] > _LEAST]
+        giving = [
+            i for i, column in enumerate(columns)
+            if (column.wraps and widths[i] > _LEAST) or (column.clips and widths[i] > least)
+        ]  # fmt: skip
         if not giving:
             break
         widest = max(giving, key=lambda i: widths[i])
@@ -164,11 +182,17 @@ def _row(
     row: Sequence[str],
     columns: Sequence[Column],
     widths: Sequence[int],
+    glyphs: Glyphs,
     style: str,
     bars: Mapping[int, Line] | None = None,
 ) -> Block:
     """One row, in as many lines as its tallest cell has."""
-    parts = [_broken(text, widths[i]) if width(text) > widths[i] else [text] for i, text in enumerate(row)]
+    parts = [
+        [text] if width(text) <= widths[i]
+        else [clip(text, widths[i], glyphs.cut)] if columns[i].clips
+        else _broken(text, widths[i])
+        for i, text in enumerate(row)
+    ]  # fmt: skip
     lines: Block = []
     for n in range(max(len(part) for part in parts)):
         line: Line = []

@@ -74,6 +74,15 @@ def fit(text: str, cells: int, mark: str = "…") -> str:
     return "".join(kept) + mark
 
 
+def clip(text: str, cells: int, mark: str = "…") -> str:
+    """As `fit`; of a name in two halves, `before/after`, each keeps its beginning."""
+    a, _, b = text.partition("/")
+    if width(text) <= cells or not a or not b or "/" in b:
+        return fit(text, cells, mark)
+    half = min(width(a), max(cells // 2, cells - 1 - width(b)))
+    return fit(a, half, mark) + "/" + fit(b, cells - 1 - half, mark)
+
+
 def _is_flag_letter(piece: str) -> bool:
     return "\U0001f1e6" <= piece[0] <= "\U0001f1ff"
 

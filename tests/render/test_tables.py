@@ -74,6 +74,34 @@ def test_texts_break_between_words(text: str, lines: list[str]) -> None:
     assert [line[:18].strip() for line in drawn] == lines
 
 
+def test_names_are_cut_and_a_spare_column_left_out_before_columns_go_below() -> None:
+    columns = (
+        Column(name="head", title="head"),
+        Column(name="bits", title="bits", kind="number", digits=2, bar=True),
+        Column(name="moved", title="moved", kind="flag", spare=True),
+        Column(name="name", title="most in", clips=True),
+        Column(name="was", title="was", kind="percent"),
+    )
+    made = of(one((("L0.H0", 0.5, True, "a long sentence/another sentence", 0.1),), columns))
+
+    def drawn(width: int) -> list[str]:
+        return rendered(table, made, width=width).splitlines()
+
+    assert drawn(69) == [
+        "head   bits           moved  most in                            was",
+        "L0.H0  0.50 ████      yes    a long sentence/another sentence  10.0",
+    ]
+    assert drawn(66) == [
+        line.replace("    moved", "moved").replace("    yes", "yes") for line in drawn(70)
+    ]  # short bars
+    assert drawn(50)[1] == "L0.H0  0.50 ████  yes    a long s…/another …  10.0"
+    assert drawn(45) == [
+        "head   bits       most in                 was",
+        "L0.H0  0.50 ████  a long se…/another s…  10.0",
+    ]
+    assert len(drawn(30)) == 5  # in two bands
+
+
 @pytest.mark.parametrize("width", [20, 40, 100])
 def test_hostile_texts(width: int) -> None:
     made = one(tuple((text, 1) for text in HOSTILE), COLUMNS[:2])
