@@ -183,7 +183,7 @@ def _key_columns(side: str, title: str, *, pictured: bool) -> tuple[Column, ...]
     )
 
 
-def by_query(changes: Mapping[Address, Change], places: Mapping[str, Places]) -> tuple[Table, ...]:
+def by_query(changes: Mapping[Address, Change], places: Mapping[str, Places], *, pictured: bool) -> tuple[Table, ...]:
     """For two heads: how much each query's row differs."""
     rows = []
     for (kind, _, _), c in changes.items():
@@ -192,7 +192,7 @@ def by_query(changes: Mapping[Address, Change], places: Mapping[str, Places]) ->
     columns = (
         Column(name="kind", title="kind", pictured=len(places) > 1),
         Column(name="query", title="query", pictured=False),
-        Column(name="query_name", title="query"),
+        Column(name="query_name", title="query", clips=True),
         Column(name="divergence", title="bits", kind="number", digits=2, bar=True),
     )
-    return (Table(name="queries", title="row by row", columns=columns, rows=tuple(rows)),)
+    return (Table(name="queries", title="row by row", columns=columns, rows=tuple(rows), pictured=pictured),)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from attn_cli.tokens import Tokens
 
 SCHEMA = "attn-cli.compare/1"
+SAME = 0.0005  # a change of weight that a table would not show
 FEW = 4  # so many chosen heads have their difference drawn
 
 
@@ -61,7 +62,13 @@ def compare(
         changes = dict(progress(_both((model, tokens), (other, others), selections, places, base), total))
         names = {a: f"L{a[1]}.H{a[2]}" for a in changes}
     heads, moved = table(changes, places, names, base)
-    said = [*_said(asked, second, text, moved, len(changes)), *([Note(text=lacking)] if lacking else [])]
+    same = all(np.abs(c.after - c.before).max(initial=0) < SAME for c in changes.values())
+    if same:
+        heads, said = replace(heads, pictured=False), [Note(text="no difference: all compared weights are the same")]
+    else:
+        said = [*_said(base, asked.other_head, moved, len(changes)), *(_apart(places) if second != text else ())]
+    said = [*([Note(text=f"against: {second}")] if second != text else []), *said]
+    said += [Note(text=lacking)] if lacking else []
     if base.hide_special:
         said.append(Note(text=_measures.WITHOUT_SPECIAL))
     if other is not model:
@@ -79,8 +86,8 @@ def compare(
         renormalised=base.hide_special,
         tokens=token_list(tokens),
         target_tokens=None if tokens.target is None else token_list(tokens.target),
-        tables=(heads, *(by_query(changes, places) if asked.other_head is not None else ())),
-        differences=_differences(changes, places, names, asked),
+        tables=(heads, *(by_query(changes, places, pictured=not same) if asked.other_head is not None else ())),
+        differences=_differences(changes, places, names, asked) if asked.everything or not same else (),
         notes=(*said, *notes(model, tokens, base, {})),
         fields={
             "query": base.query,
@@ -272,12 +279,21 @@ def _two_heads(
     return found
 
 
-def _said(asked: CompareRequest, second: str, text: str, moved: int, total: int) -> Iterator[Note]:
-    """What was compared, and what came of it."""
-    base = asked.base
-    if second != text:
-        yield Note(text=f"against: {second}")
-    if base.query is None or asked.other_head is not None:
+def _apart(places: Mapping[str, Places]) -> Iterator[Note]:
+    """A warning where few tokens of two texts stand beside one of the other."""
+    for at in places.values():
+        plain = [at.pairs[i] for i in at.plain]
+        beside = sum(len(pair.before) == len(pair.after) == 1 for pair in plain)
+        fewer = min(sum(len(pair.before) for pair in plain), sum(len(pair.after) for pair in plain))
+        if 2 * beside < fewer:
+            text = f"these texts do not align well: {beside} of {fewer} tokens have a counterpart in the other"
+            yield Note(text=f"{text}; what lies between is compared as one", kind="warning")
+            return
+
+
+def _said(base: Request, other_head: str | None, moved: int, total: int) -> Iterator[Note]:
+    """What came of it, in a sentence."""
+    if base.query is None or other_head is not None:
         return
     if base.key is None:
         what = "another token becomes the strongest key, special tokens left out"

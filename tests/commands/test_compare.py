@@ -177,6 +177,23 @@ def test_an_apostrophe_in_real_models() -> None:
         assert len([p for p in found["aligned"] if p["before"] and p["after"]]) >= 13
 
 
+def test_one_table_at_80_columns() -> None:
+    for other in (ANIMAL.replace("tired", "wide"), "Completely different words here"):
+        shown = out("compare", "-m", "tiny", ANIMAL, other)
+        assert shown.count("L3.H0") == 1
+        assert max(map(len, shown.splitlines())) <= 80
+    assert "these texts do not align well: 0 of 9 tokens have a counterpart" in " ".join(shown.split())
+
+
+def test_no_difference_is_said_in_one_line(tmp_path: Path) -> None:
+    said = "no difference: all compared weights are the same\n"
+    assert out("compare", "-m", BERT, "the dog", "the dog", "-H", "0.0").endswith(said)
+    file = str(given(tmp_path, ["the", "cat", "sat"]))
+    assert out("compare", "--attn", file, "--head", "1.0", "--other-head", "1.0").endswith(said)
+    found = document("compare", "-m", BERT, "the dog", "the dog", "-H", "0.0")
+    assert len(found["heads"]) == len(found["differences"]) == 1
+
+
 def test_special_tokens_left_out() -> None:
     found = document("compare", "-m", BERT, "the dog slept", "the cat slept", "--hide-special", "-H", "0.0")
     (change,) = found["differences"]
