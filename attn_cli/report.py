@@ -42,6 +42,7 @@ class Axis:
     special: tuple[Special | None, ...]
     continues: tuple[bool, ...]
     repeated: tuple[bool, ...]  # the same text stands elsewhere in the sentence: show its position
+    unknown: tuple[bool, ...]  # the vocabulary does not hold this text
     sides: tuple[tuple[str, str] | None, ...] = ()  # of two texts compared: what each has here, where they differ
 
     def __len__(self) -> int:
@@ -125,6 +126,7 @@ class Label:
     text: str
     position: int | None = None
     continues: bool = False
+    unknown: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

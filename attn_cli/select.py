@@ -143,7 +143,12 @@ def _matches(part: str, tokens: Tokens, option: str) -> list[tuple[int, ...]]:
 
 
 def _named(name: str, tokens: Tokens, option: str) -> list[tuple[int, ...]]:
-    """Every place where a text stands: whole words first, else single pieces; exact case wins."""
+    """Every place where a text stands: whole words first, else single pieces; exact case wins.
+
+    The piece that stands for whatever is not in the vocabulary finds all of that.
+    """
+    if any(lacks and piece == name for lacks, piece in zip(tokens.unknown, tokens.pieces, strict=True)):
+        return [(i,) for i, piece in enumerate(tokens.pieces) if piece == name]
     for groups in (_runs(tokens), [(i,) for i in range(len(tokens))]):
         spelled = [(g, _spelling(g, tokens)) for g in groups]
         exact = [g for g, s in spelled if s == name]

@@ -29,7 +29,8 @@ class Tokens:
     """One text as a model reads it; every tuple has one entry per token.
 
     `spans` are code points of the given text (of the pair's text where `segments` is 1), None where the tokenizer added
-    the token. `special` is `added` (by the tokenizer), `typed` (spelled in the text) or None.
+    the token. `special` is `added` (by the tokenizer), `typed` (spelled in the text) or None. `unknown` tokens stand for what
+    the vocabulary does not hold: their piece is [UNK] or the like, their text what they stand for.
     """
 
     text: str | None
@@ -40,6 +41,7 @@ class Tokens:
     words: tuple[int | None, ...]
     special: tuple[Literal["added", "typed"] | None, ...]
     segments: tuple[int, ...]
+    unknown: tuple[bool, ...]
     pair: str | None = None
     target: Tokens | None = None  # what the decoder reads, of an encoder-decoder
 
@@ -72,20 +74,14 @@ class Tokens:
             words=moved(self.words, None),
             special=moved(self.special, "added"),
             segments=moved(self.segments, 0),
+            unknown=moved(self.unknown, False),
         )
 
     def first(self) -> Tokens:
         """The first token alone."""
-        return replace(
-            self,
-            ids=self.ids[:1],
-            pieces=self.pieces[:1],
-            texts=self.texts[:1],
-            spans=self.spans[:1],
-            words=self.words[:1],
-            special=self.special[:1],
-            segments=self.segments[:1],
-        )
+        names = ("ids", "pieces", "texts", "spans", "words", "special", "segments", "unknown")
+        firsts: dict[str, Any] = {name: getattr(self, name)[:1] for name in names}
+        return replace(self, **firsts)
 
     @classmethod
     def given(cls, texts: Sequence[str]) -> Tokens:
@@ -100,6 +96,7 @@ class Tokens:
             words=tuple(range(n)),
             special=(None,) * n,
             segments=(0,) * n,
+            unknown=(False,) * n,
         )
 
 
@@ -113,6 +110,7 @@ class Tokenizer:
         self.source = source
         self.spelling = _spelling(backend)
         self._special = {i for i, t in backend.get_added_tokens_decoder().items() if t.special}
+        self._unknown = _unknown_id(backend)
 
     @property
     def vocab_size(self) -> int:
@@ -132,29 +130,39 @@ class Tokenizer:
         self.backend.encode_special_tokens = literal
         clean, fixed_pair = _without_surrogates(text), None if pair is None else _without_surrogates(pair)
         encoding = self.backend.encode(clean, fixed_pair, add_special_tokens=added)
-        special = tuple(self._special_kinds(encoding))
+        sources = [None if s is None else (fixed_pair or "") if s else clean for s in encoding.sequence_ids]
+        special = tuple(self._special_kinds(encoding, sources))
+        unknown = tuple(s is None and i == self._unknown for s, i in zip(special, encoding.ids, strict=True))
         # some tokenizers call all of a pair segment 0; which text a token is of must be known all the same
         segments = tuple(max(t, s or 0) for t, s in zip(encoding.type_ids, encoding.sequence_ids, strict=True))
         spans = tuple(None if s == "added" else (a, b) for s, (a, b) in zip(special, encoding.offsets, strict=True))
-        pieces = tuple(encoding.tokens)
-        texts = _readable(pieces, special, self.spelling)
+        pieces, texts = list(encoding.tokens), list(_readable(encoding.tokens, special, self.spelling))
+        for i in (i for i, lacks in enumerate(unknown) if lacks):
+            pieces[i] = self.piece(encoding.ids[i])
+            texts[i] = _covered(sources[i], encoding.offsets[i]) or pieces[i]
         return Tokens(
             text=text,
             pair=pair,
             ids=tuple(encoding.ids),
-            pieces=pieces,
-            texts=texts,
+            pieces=tuple(pieces),
+            texts=tuple(texts),
             spans=spans,
             words=_words(text, pair, texts, spans, special, encoding),
             special=special,
             segments=segments,
+            unknown=unknown,
         )
 
-    def _special_kinds(self, encoding: Encoding) -> list[Literal["added", "typed"] | None]:
+    def _special_kinds(
+        self, encoding: Encoding, sources: Sequence[str | None]
+    ) -> list[Literal["added", "typed"] | None]:
         kinds: list[Literal["added", "typed"] | None] = []
-        for id_, mask, sequence in zip(encoding.ids, encoding.special_tokens_mask, encoding.sequence_ids, strict=True):
-            if mask or sequence is None:
+        each = zip(encoding.ids, encoding.special_tokens_mask, sources, encoding.offsets, strict=True)
+        for id_, mask, source, span in each:
+            if mask or source is None:
                 kinds.append("added")
+            elif id_ == self._unknown and _covered(source, span) != self.piece(id_):
+                kinds.append(None)  # it stands for a text, which is not its spelling
             else:
                 kinds.append("typed" if id_ in self._special else None)
         return kinds
@@ -313,6 +321,23 @@ def _lines(path: Path) -> list[str]:
         raise CheckpointError(f"{quote(str(path))}: not UTF-8 at byte {error.start}", "fetch the file again") from None
     lines = text.split("\n")  # not splitlines: a vocabulary may hold other line separators as tokens
     return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+
+
+def _unknown_id(backend: Backend) -> int | None:
+    """The token that stands for what the vocabulary does not hold; None where there is nothing that it does not."""
+    model: Any = backend.model
+    if type(model).__name__ != "Unigram":
+        spelled = getattr(model, "unk_token", None)
+        return None if spelled is None else backend.token_to_id(spelled)
+    try:
+        found = model.tokenize("\U0010ffff")  # never a character, so in no vocabulary
+    except Exception:  # bare Exception from the library: the vocabulary has no such token
+        return None
+    return found[0].id if len(found) == 1 else None
+
+
+def _covered(text: str | None, span: tuple[int, int]) -> str:
+    return (text or "")[span[0] : span[1]].strip()
 
 
 def _spelling(backend: Backend) -> Spelling:

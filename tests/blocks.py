@@ -18,7 +18,7 @@ def tokens(texts: Sequence[str]) -> Tokens:
     n = len(texts)
     return Tokens(
         text=" ".join(texts), ids=tuple(names.index(t) for t in texts), pieces=tuple(texts), texts=tuple(texts),
-        spans=(None,) * n, words=tuple(range(n)), special=tuple(special), segments=(0,) * n,
+        spans=(None,) * n, words=tuple(range(n)), special=tuple(special), segments=(0,) * n, unknown=(False,) * n,
     )  # fmt: skip
 
 

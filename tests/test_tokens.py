@@ -79,6 +79,41 @@ def test_typed_special_tokens_are_told_from_added_ones(bytes_file: Path) -> None
     assert tokenizer.encode("a<|endoftext|>b") == typed
 
 
+def unigram() -> Tokenizer:
+    backend = Tokenizer(models.Unigram([("<unk>", 0.0), ("\u2581the", -1.0), ("\u2581", -2.0)], 0))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    backend.decoder = decoders.Metaspace()
+    backend.add_special_tokens(["<unk>"])
+    return backend
+
+
+def test_an_unknown_token_is_called_by_the_text_it_stands_for() -> None:
+    tokens = bert().encode("\u5c0f\u72d7 it \U0001f600 [UNK]")
+    assert tokens.pieces == ("[CLS]", "\u5c0f", "[UNK]", "it", "[UNK]", "[UNK]", "[SEP]")
+    assert tokens.texts == ("[CLS]", "\u5c0f", "\u72d7", "it", "\U0001f600", "[UNK]", "[SEP]")
+    assert tokens.special == ("added", *(None,) * 4, "typed", "added")
+    assert tokens.unknown == (False, False, True, False, True, False, False)
+    assert tokens.words == (None, 0, 1, 2, 3, None, None)
+
+
+def test_an_unknown_token_of_a_pair_is_called_by_the_pair() -> None:
+    tokens = bert().encode("it it it", "a \u72d7")
+    assert [t for t, lacks in zip(tokens.texts, tokens.unknown, strict=True) if lacks] == ["\u72d7"]
+
+
+def test_a_unigram_piece_is_its_spelling_in_the_vocabulary(tmp_path: Path) -> None:
+    unigram().save(str(tmp_path / "tokenizer.json"))
+    tokens = open_tokenizer_file(tmp_path / "tokenizer.json").encode("the \u72d7")
+    assert tokens.pieces[-1] == "<unk>"
+    assert tokens.texts[-1] == "\u72d7"
+    assert tokens.special == (None,) * len(tokens)
+    assert tokens.unknown == (*(False,) * (len(tokens) - 1), True)
+
+
+def test_a_byte_level_vocabulary_lacks_nothing(bytes_file: Path) -> None:
+    assert not any(open_tokenizer_file(bytes_file).encode("\u72d7<|endoftext|>").unknown)
+
+
 def test_added_tokens_can_be_left_out() -> None:
     model = bert()
     assert model.encode("on", added=False).texts == ("on",)

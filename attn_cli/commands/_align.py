@@ -37,7 +37,10 @@ class Pair:
 
 def align(before: Tokens, after: Tokens) -> tuple[Pair, ...]:
     """The two texts side by side, by the shortest difference; stretches of different length are taken as one token each."""
-    one, two = (list(zip(t.pieces, (s is not None for s in t.special), strict=True)) for t in (before, after))
+    one, two = (
+        [(t.texts[i] if t.unknown[i] else t.pieces[i], t.special[i] is not None) for i in range(len(t))]
+        for t in (before, after)
+    )
     pairs: list[Pair] = []
     for kind, a, b, c, d in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
         if kind == "equal" or b - a == d - c:
@@ -61,8 +64,8 @@ def by_words(before: Tokens, after: Tokens) -> tuple[Pair, ...]:
     for kind, a, b, c, d in SequenceMatcher(None, keys, other_keys, autojunk=False).get_opcodes():
         if kind == "equal":
             for x, y in zip(own[a:b], others[c:d], strict=True):
-                special = [any(t.special[i] for i in place) for t, place in ((before, x), (after, y))]
-                pairs.append(Pair(x, y, special[0] == special[1]))  # an unknown token is not the word it stands for
+                read = [any(t.special[i] or t.unknown[i] for i in place) for t, place in ((before, x), (after, y))]
+                pairs.append(Pair(x, y, read[0] == read[1]))  # a word that one side does not know is not the same
         else:
             pairs += [*(Pair(x, (), False) for x in own[a:b]), *(Pair((), y, False) for y in others[c:d])]
     return tuple(pairs)

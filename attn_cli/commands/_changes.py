@@ -49,10 +49,7 @@ class Places:
     def _sides(self, i: int) -> tuple[str, str]:
         """What stands at a place in the one text and in the other, the same where only the tokenizers differ."""
         pair = self.pairs[i]
-        a, b = (
-            (text := views.merged(tokens, [side]).texts[0]).strip(" ") or text if side else ""
-            for tokens, side in ((self.before, pair.before), (self.after, pair.after))
-        )
+        a, b = (_name(tokens, side) for tokens, side in ((self.before, pair.before), (self.after, pair.after)))
         return (a, a) if pair.same else (a or "+", b or "-")
 
     def _split(self, i: int) -> tuple[str, str] | None:
@@ -79,7 +76,15 @@ class Places:
             continues=(False,) * len(texts),
             repeated=(False,) * len(texts),  # the names say it
             sides=tuple(self._split(i) for i in chosen),
+            unknown=(False,) * len(texts),
         )
+
+
+def _name(tokens: Tokens, side: tuple[int, ...]) -> str:
+    if not side:
+        return ""
+    whole = views.merged(tokens, [side])
+    return (whole.texts[0].strip(" ") or whole.texts[0]) + ("?" if whole.unknown[0] else "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,6 +33,7 @@ class Chosen:
             special=(None,) * len(parts),
             continues=(False,) * len(parts),
             repeated=(False,) * len(parts),
+            unknown=(False,) * len(parts),
         )
 
 

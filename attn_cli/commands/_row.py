@@ -134,12 +134,13 @@ class Row:
             text=tokens.texts[position],
             position=position if repeated else None,
             continues=tokens.continues[position],
+            unknown=tokens.unknown[position],
         )
 
     def name(self, position: int, *, of_query: bool = False) -> str:
         """The same in a sentence."""
         label = self.label(position, of_query=of_query)
-        text = ("~" if label.continues else "") + (label.text.strip(" ") or label.text)
+        text = ("~" if label.continues else "") + (label.text.strip(" ") or label.text) + ("?" if label.unknown else "")
         return text if label.position is None else f"{text}@{label.position}"
 
     @cached_property

@@ -13,7 +13,8 @@ from attn_cli.collect.divergence import jensen_shannon
 from attn_cli.commands import _measures
 from attn_cli.commands._align import Pair, align, by_words, gather
 from attn_cli.commands._changes import Address, Change, Places, by_query, table
-from attn_cli.commands.show import Progress, Request, addressed, describe, notes, token_list
+from attn_cli.commands._notes import notes
+from attn_cli.commands.show import Progress, Request, addressed, describe, token_list
 from attn_cli.errors import UsageError, quote
 from attn_cli.model.folds import without_special
 from attn_cli.report import Difference, Note, Report
@@ -72,7 +73,7 @@ def compare(
     if base.hide_special:
         said.append(Note(text=_measures.WITHOUT_SPECIAL))
     if other is not model:
-        said += [replace(note, text=f"{other.source}: {note.text}") for note in notes(other, others, base, {})]
+        said += [replace(note, text=f"{other.source}: {note.text}") for note in notes(other, others, base)]
     return Report(
         schema=SCHEMA,
         version=version,
@@ -88,7 +89,7 @@ def compare(
         target_tokens=None if tokens.target is None else token_list(tokens.target),
         tables=(heads, *(by_query(changes, places, pictured=not same) if asked.other_head is not None else ())),
         differences=_differences(changes, places, names, asked) if asked.everything or not same else (),
-        notes=(*said, *notes(model, tokens, base, {})),
+        notes=(*said, *notes(model, tokens, base)),
         fields={
             "query": base.query,
             "key": base.key,

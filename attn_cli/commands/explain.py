@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attn_cli.collect.focus import Focus
 from attn_cli.commands import _prose_en, _prose_zh, _steps_after, _steps_before, _steps_out
+from attn_cli.commands._notes import lacking
 from attn_cli.commands._quantities import quantities
 from attn_cli.commands._row import Row
 from attn_cli.commands._teller import Depth, Teller
@@ -107,7 +108,7 @@ def explain(model: Model, text: str, request: Request, *, version: str = "") -> 
         shown=tell.say("shown", head=row.address),
         sections=_sections(tell, query, request),
         pause=tell.say("pause") if request.pause else "",
-        notes=_notes(model),
+        notes=(*_notes(model), *lacking([tokens])),
         fields={"explain": quantities(row, matrices=request.depth == "full")},
     )
 
@@ -140,7 +141,7 @@ def _query(tokens: Tokens, address: str | None) -> _Found:
     for i, text in enumerate(tokens.texts):
         if tokens.special[i] is None and any(c.isalnum() for c in text):
             words[i] = (words.pop(i - 1, "") if tokens.continues[i] else "") + text.casefold()
-    content = [i for i, word in words.items() if word not in FUNCTION_WORDS]
+    content = [i for i, word in words.items() if word not in FUNCTION_WORDS and not tokens.unknown[i]]
     return _Found((content or list(words) or [len(tokens) - 1])[-1])
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from attn_cli.collect.rows import Address, Received, Rows
 from attn_cli.commands import _measures
-from attn_cli.commands.show import Progress, Request, addressed, axis, describe, notes, token_list
+from attn_cli.commands._notes import notes
+from attn_cli.commands.show import Progress, Request, addressed, axis, describe, token_list
 from attn_cli.errors import UsageError
 from attn_cli.model import views
 from attn_cli.model.folds import FOLDED
@@ -35,7 +36,7 @@ class Side:
 
     def name(self, place: Sequence[int]) -> str:
         """What a place is called: its text, with the position where the text stands more than once."""
-        text = "".join(self._text(i) for i in place)
+        text = "".join(self._text(i) for i in place) + ("?" if any(self.tokens.unknown[i] for i in place) else "")
         repeated = any(axis(self.tokens, place).repeated) and len(place) == 1
         return f"{text}@{self.tokens.members[place[0]][0]}" if repeated else text
 
@@ -88,7 +89,7 @@ def find(model: Model, text: str, request: Request, progress: Progress, *, versi
         tokens=token_list(tokens),
         target_tokens=None if tokens.target is None else token_list(tokens.target),
         tables=(table,),
-        notes=tuple(notes(model, tokens, request, {})),
+        notes=tuple(notes(model, tokens, request)),
         fields={"query": request.query, "key": request.key},
     )
 

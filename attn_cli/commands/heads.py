@@ -11,7 +11,8 @@ import numpy as np
 
 from attn_cli.collect.mean import Address, Mean, Score
 from attn_cli.commands import _measures, _roles
-from attn_cli.commands.show import Progress, Request, addressed, describe, notes, token_list
+from attn_cli.commands._notes import notes
+from attn_cli.commands.show import Progress, Request, addressed, describe, token_list
 from attn_cli.errors import UsageError, quote
 from attn_cli.model.folds import without_special
 from attn_cli.report import Column, HeadMap, Note, Report, Table
@@ -76,7 +77,7 @@ def heads(model: Model, texts: Iterable[str], asked: HeadsRequest, progress: Pro
         target_tokens=None if tokens.target is None or len(runs) > 1 else token_list(tokens.target),
         tables=(*_tables(scores, found, asked, len(selections)), _definitions(found)),
         maps=tuple(_map(scores, kind, found, asked) for kind in selections),
-        notes=(*_said(runs, asked), *notes(model, tokens, first, {})),
+        notes=(*_said(runs, asked), *notes(model, tokens, first, [t for t, _ in runs[1:]])),
         fields={"by": asked.by, "texts": len(runs), "queries": sum(len(t) for t, _ in runs), "repeat": asked.repeat},
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from attn_cli.collect.matrix import Matrix
 from attn_cli.collect.top import Top as TopKeys
 from attn_cli.commands import _measures, _pooled, _shown
+from attn_cli.commands._notes import notes
 from attn_cli.commands._ranking import Ranking
 from attn_cli.errors import UsageError
 from attn_cli.model import views
@@ -95,7 +95,7 @@ def show(
         view=next(iter(plans.values())).view,
         every_key=request.every_key,
         shown=_shown.shown(model, selections, request, ranking is not None),
-        notes=tuple(notes(model, tokens, request, plans)),
+        notes=(*notes(model, tokens, request), *_left_out(plans.values())),
     )
 
 
@@ -361,6 +361,7 @@ def axis(tokens: Tokens, chosen: Sequence[int]) -> Axis:
         special=tuple(tokens.special[i] for i in chosen),
         continues=tuple(continues[i] and not _same_character(tokens, i) for i in chosen),
         repeated=tuple(counts[folded[i]] > 1 for i in chosen),
+        unknown=tuple(tokens.unknown[i] for i in chosen),
     )
 
 
@@ -419,49 +420,9 @@ def describe(model: Model) -> Mapping[str, Any]:
     }
 
 
-def unknown_words(model: Model, tokens: Tokens) -> float:
-    """The share of a text's words that a model of small vocabulary was not made for; 0 for every other model."""
-    known = model.known_words
-    if known is None or tokens.text is None:
-        return 0.0
-    words = re.findall(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*", f"{tokens.text} {tokens.pair or ''}".casefold())
-    letters = frozenset("".join(known))
-    strange = [w for w in words if w not in known and not (_unspaced(w) and letters.issuperset(w))]
-    return len(strange) / len(words) if words else 0.0
-
-
-def _unspaced(word: str) -> bool:
-    """Chinese is written without spaces: what looks like a word is a clause, to be judged by its characters."""
-    return all("\u3400" <= c <= "\u9fff" for c in word)
-
-
-def notes(model: Model, tokens: Tokens, request: Request, plans: Mapping[str, _Plan]) -> Iterator[Note]:
-    """What the reader should know before believing the picture."""
-    for line in model.provenance.notes:
-        yield Note(text=line, kind="warning")
-    strange = unknown_words(model, tokens)
-    if strange > 0.3:
-        yield Note(
-            text=f"{strange * 100:.0f} % of these words are unknown to this small model, so its picture means little; "
-            "try a larger one: -m MODEL (attn-cli models lists yours)"
-        )
-    for key in model.spec.ignored_keys:
-        yield Note(text=f"config key {key} ignored on request: the numbers may be wrong", kind="warning")
-    n_ctx = model.spec.n_ctx
-    if n_ctx is not None and len(tokens) > n_ctx:
-        yield Note(text=f"{len(tokens)} tokens; the model was made for {n_ctx}", kind="warning")
-    if len(tokens) > 1 and tokens.special[:2] == ("added", "typed") and tokens.ids[0] == tokens.ids[1]:
-        yield Note(
-            text=f"the text begins with {tokens.pieces[0]}, which the tokenizer adds as well: it stands twice "
-            "(--no-added leaves the added one out)",
-            kind="warning",
-        )
-    if tokens.target is not None and request.target is None:
-        yield Note(
-            text=f"no --target: the decoder has read only {tokens.target.texts[0]}, which it always starts with; "
-            "--target TEXT gives it more"
-        )
-    plan = next((p for p in plans.values() if p.left_out), None)
+def _left_out(plans: Iterable[_Plan]) -> Iterator[Note]:
+    """How to see the queries beyond those shown."""
+    plan = next((p for p in plans if p.left_out), None)
     if plan is not None:
         last = plan.queries[-1]
         yield Note(

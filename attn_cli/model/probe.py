@@ -46,6 +46,7 @@ def repeated(model: Model, n: int, seed: int, *, added: bool = True) -> tuple[To
         words=tuple(None if i in edges else i for i in range(len(every))),
         special=tuple("added" if i in edges else None for i in range(len(every))),
         segments=(0,) * len(every),
+        unknown=(False,) * len(every),
     )
     model.check(tokens)
     return tokens, range(len(front) + n, len(front) + 2 * n)

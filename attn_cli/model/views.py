@@ -54,6 +54,7 @@ def merged(tokens: Tokens, groups: Groups) -> Merged:
         words=tuple(tokens.words[i] for i in heads),
         special=tuple(tokens.special[i] for i in heads),
         segments=tuple(tokens.segments[i] for i in heads),
+        unknown=tuple(any(tokens.unknown[i] for i in g) for g in groups),
         members=tuple(groups),
     )
 

@@ -10,7 +10,7 @@ from attn_cli.report import Head, Label, Report
 
 from . import Target
 from ._lines import Block
-from ._names import TYPED, head_name
+from ._names import TYPED, UNKNOWN, head_name
 from ._text import label, visible
 
 _CONTINUES = "~"
@@ -24,6 +24,7 @@ class _Named(NamedTuple):
     text: str
     continues: bool
     typed: bool
+    unknown: bool
 
 
 def marks(report: Report, heads: Sequence[Head], picture: Block, target: Target) -> list[str]:
@@ -42,6 +43,8 @@ def marks(report: Report, heads: Sequence[Head], picture: Block, target: Target)
         found[part] = "part of a character"
     if any(token.typed for token in tokens):
         found[TYPED] = "special token typed in the text, not added"
+    if any(token.unknown for token in tokens):
+        found[UNKNOWN] = "after a word: not in the vocabulary"
     return [f"{mark} {what}" for mark, what in found.items() if drawn.issuperset(mark)]
 
 
@@ -58,8 +61,10 @@ def _tokens(report: Report, heads: Sequence[Head]) -> Iterator[_Named]:
     pairs = [(part.queries, part.keys) for part in heads] + [(part.queries, part.keys) for part in report.differences]
     axes = {id(axis): axis for pair in pairs for axis in pair}  # heads of one layer share theirs
     for axis in axes.values():
-        for text, continues, special in zip(axis.texts, axis.continues, axis.special, strict=True):
-            yield _Named(text, continues, special == "typed")
+        for text, continues, special, unknown in zip(
+            axis.texts, axis.continues, axis.special, axis.unknown, strict=True
+        ):
+            yield _Named(text, continues, special == "typed", unknown)
     for table in report.tables:
         for row in table.rows[: table.limit] if table.pictured else ():
-            yield from (_Named(v.text, v.continues, False) for v in row if isinstance(v, Label))
+            yield from (_Named(v.text, v.continues, False, v.unknown) for v in row if isinstance(v, Label))

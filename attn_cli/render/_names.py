@@ -11,11 +11,12 @@ from ._glyphs import Glyphs
 from ._text import fit, graphemes, label, width
 
 MAX_DOWN = 8  # lines of a label written downwards
+UNKNOWN = "?"  # after a text that the vocabulary does not hold
 TYPED = "*"  # after a special token that stands in the text; those that the tokenizer adds have none
 
 
 class Name(NamedTuple):
-    """A token's label, `@position` where it needs one to be told apart, and the mark of a typed special token."""
+    """A token's label, `@position` where it needs one to be told apart, and the mark of a typed or an unknown token."""
 
     text: str
     at: str
@@ -39,12 +40,13 @@ class Name(NamedTuple):
 def names(axis: Axis, encoding: str | None) -> list[Name]:
     """The names of an axis, in its order."""
     found = []
-    for positions, text, special, continues, repeated in zip(
-        axis.positions, axis.texts, axis.special, axis.continues, axis.repeated, strict=True
+    for positions, text, special, continues, repeated, unknown in zip(
+        axis.positions, axis.texts, axis.special, axis.continues, axis.repeated, axis.unknown, strict=True
     ):
         first = first_position(positions)
         shown = label(text, continues=continues, encoding=encoding)
-        found.append(Name(shown, f"@{first}" if repeated else "", first, TYPED if special == "typed" else ""))
+        mark = TYPED if special == "typed" else UNKNOWN if unknown else ""
+        found.append(Name(shown, f"@{first}" if repeated else "", first, mark))
     return found
 
 

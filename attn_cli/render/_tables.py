@@ -11,6 +11,7 @@ from attn_cli.report import Column, Label, Table
 from ._glyphs import UNICODE, Glyphs, bar
 from ._lines import Block, Line, Run, flow, left, right, trimmed
 from ._lines import cells as count
+from ._names import UNKNOWN
 from ._text import clip, fit, label, visible, width
 
 _GAP = "  "
@@ -95,7 +96,7 @@ def cell(value: Any, column: Column, encoding: str | None = None) -> str:
     if column.kind == "bar" or value is None or value != value:
         return ""
     if isinstance(value, Label):
-        at = "" if value.position is None else f"@{value.position}"
+        at = (UNKNOWN if value.unknown else "") + ("" if value.position is None else f"@{value.position}")
         mark = UNICODE.cut if encoding is None else ".."
         return fit(label(value.text, continues=value.continues, encoding=encoding), _TOKEN - len(at), mark) + at
     if isinstance(value, str):

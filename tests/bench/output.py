@@ -32,7 +32,9 @@ def report() -> Report:
     attn /= attn.sum(-1, keepdims=True)
     none = (None,) * TOKENS
     no = (False,) * TOKENS
-    axis = Axis(positions=tuple(range(TOKENS)), texts=("token",) * TOKENS, special=none, continues=no, repeated=no)
+    axis = Axis(
+        positions=tuple(range(TOKENS)), texts=("token",) * TOKENS, special=none, continues=no, repeated=no, unknown=no
+    )
     heads = [
         Head(kind="self", layer=i // 12, head=i % 12, queries=axis, keys=axis, attn=attn[i], visible=None)
         for i in range(HEADS)

@@ -312,3 +312,8 @@ def test_the_default_query_is_the_last_content_word(text: str, chosen: str) -> N
 
     tokens = attn_cli.random_model().encode(text)
     assert tokens.texts[_query(tokens, None).position] == chosen
+
+
+def test_the_default_query_is_a_word_that_the_model_knows() -> None:
+    report = explain(attn_cli.load(GOLDEN / "bert"), "two \u72d7", Request())
+    assert report.fields["explain"]["query"] == 3

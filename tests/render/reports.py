@@ -57,6 +57,7 @@ def axis(texts: Sequence[str], chosen: Sequence[int] | None = None) -> Axis:
         special=tuple(special),
         continues=tuple(texts[i].startswith("##") for i in index),
         repeated=tuple(list(texts).count(texts[i]) > 1 for i in index),
+        unknown=(False,) * len(index),
     )
 
 

@@ -44,8 +44,9 @@ def test_every_weight_has_its_line() -> None:
 
 def test_merged_positions_missing_numbers_and_folded_heads() -> None:
     axis = Axis(
-        positions=(0, (1, 2)), texts=("a", "b c"), special=(None,) * 2, continues=(False,) * 2, repeated=(False,) * 2
-    )
+        positions=(0, (1, 2)), texts=("a", "b c"), special=(None,) * 2, continues=(False,) * 2, repeated=(False,) * 2,
+        unknown=(False,) * 2,
+    )  # fmt: skip
     attn = np.array([[0.1, np.nan], [1e-7, 1]], dtype=np.float32)
     made = replace(head(("a", "b"), attn=attn), queries=axis, keys=axis, layer=None, head=None)
     text = rendered(csv, report([made, replace(made, attn=None)], ("a", "b")))

@@ -17,13 +17,19 @@ from .reports import Stream, head, rendered, report
 ROLE = "pronoun -> its noun"
 
 
-def _axis(texts: tuple[str, ...], special: tuple[Special | None, ...] = (), continues: tuple[int, ...] = ()) -> Axis:
+def _axis(
+    texts: tuple[str, ...],
+    special: tuple[Special | None, ...] = (),
+    continues: tuple[int, ...] = (),
+    unknown: tuple[int, ...] = (),
+) -> Axis:
     return Axis(
         positions=tuple(range(len(texts))),
         texts=texts,
         special=special or (None,) * len(texts),
         continues=tuple(i in continues for i in range(len(texts))),
         repeated=tuple(texts.count(text) > 1 for text in texts),
+        unknown=tuple(i in unknown for i in range(len(texts))),
     )
 
 
@@ -100,7 +106,7 @@ def test_marks_are_explained_where_they_occur() -> None:
 def test_marks_that_are_not_drawn_are_not_explained() -> None:
     weights = np.eye(3, dtype=np.float32)
     axis = _axis(("token", "izing", " "), continues=(1,))
-    one = Axis(positions=(0,), texts=("token",), special=(None,), continues=(False,), repeated=(False,))
+    one = _axis(("token",))
     made = head(axis.texts, attn=weights)
     asked = replace(made, queries=one, keys=axis, attn=weights[:1], top=())
     drawn = rendered(table, report([asked], axis.texts, view="query"))
@@ -115,6 +121,24 @@ def test_marks_of_a_table_are_explained() -> None:
     drawn = " ".join(rendered(table, report([], tables=(made,))).split())
     assert "~ goes on with the word before" in drawn
     assert "␣ a space" in drawn
+
+
+@pytest.mark.parametrize("view", ["both", "matrix", "top"])
+def test_a_text_that_the_vocabulary_lacks_is_marked_and_the_mark_explained(view: str) -> None:
+    drawn = _drawn(_axis(("[CLS]", "\u5c0f", "\u72d7", "\u72d7"), unknown=(2, 3)), view)
+    rows = re.findall(r"(?m)^ *(\S+) (?=[\d │])", drawn)
+    assert [row for row in rows if "?" in row] == ["\u72d7?@2", "\u72d7?@3"]
+    assert drawn.count("? after a word: not in the vocabulary") == 1
+
+
+def test_an_unknown_token_of_a_table_is_marked() -> None:
+    rows = ((Label(text="\u72d7", position=2, unknown=True),), (Label(text="what"),))
+    made = Table(name="heads", columns=(Column(name="key", title="key", kind="token"),), rows=rows)
+    drawn = rendered(table, report([], tables=(made,)))
+    assert "\u72d7?@2" in drawn
+    assert "? after a word" in drawn
+    plain = Table(name="heads", columns=made.columns, rows=((Label(text="what?"),),))
+    assert "after a word" not in rendered(table, report([], tables=(plain,)))
 
 
 def test_marks_in_ascii() -> None:

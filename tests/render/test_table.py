@@ -30,6 +30,7 @@ def _words() -> Report:
         special=("added", *(None,) * 7, "added"),
         continues=(False,) * 9,
         repeated=(False, True, *(False,) * 5, True, False),
+        unknown=(False,) * 9,
     )
     made = head(SENTENCE[:9], attn=None)
     return report([Head(**{**made.__dict__, "queries": merged, "keys": merged})], merge="words")
