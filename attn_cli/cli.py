@@ -252,7 +252,8 @@ def compare(
     def job() -> None:
         from attn_cli.commands.compare import CompareRequest, compare
 
-        given = [o for o, v in (("OTHER", other), ("--other-model", other_model), ("--other-head", other_head)) if v]
+        named = (("OTHER", other), ("--other-model", other_model), ("--other-head", other_head))
+        given = [option for option, value in named if value is not None]
         if len(given) != 1:
             what = "compare with what?" if not given else f"{' and '.join(given)}: one at a time"
             raise UsageError(what, "give a second sentence, --other-model PATH, or --head 3.1 --other-head 4.0")

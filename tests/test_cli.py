@@ -354,6 +354,26 @@ def refused_line(done: object) -> str:
     return done.stderr.decode().splitlines()[0]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("text", ["", "  ", "\u200b"])
+@pytest.mark.parametrize(
+    "command", [["show"], ["explain"], ["heads"], ["find", "-q", "0"], ["compare", "-H", "0.0", "--other-head", "0.1"]]
+)
+def test_a_text_without_tokens_of_its_own_is_refused(command: list[str], text: str) -> None:
+    args = (*command, "-m", str(GOLDEN / "bert"))
+    for done in (refused(5, *args, text), refused(5, *args, "-", stdin=text)):
+        assert done[0] == "error: the text has no tokens"
+
+
+def test_the_other_text_and_the_pair_need_tokens_too() -> None:
+    assert refused(5, "compare", *BERT[1:], "only", "")[0] == "error: the other text has no tokens"
+    assert refused(5, *BERT, "only", "--pair", " ")[0] == "error: the pair has no tokens"
+    assert refused(5, *BERT, " ", "--pair", "only")[0] == "error: the text has no tokens"
+
+
+def test_white_space_is_a_text_where_it_has_tokens() -> None:
+    assert run(*GPT2, " ").returncode == 0
+
+
 def test_a_text_far_too_long_is_refused_by_its_beginning() -> None:
     error, _ = refused(5, *GPT2, stdin="word " * 100_000)
     assert "more than" in error

@@ -14,6 +14,7 @@ from attn_cli.commands import _measures
 from attn_cli.commands._align import Pair, align, by_words, gather
 from attn_cli.commands._changes import Address, Change, Places, by_query, table
 from attn_cli.commands._notes import notes
+from attn_cli.commands._reading import read
 from attn_cli.commands.show import Progress, Request, addressed, describe, token_list
 from attn_cli.errors import UsageError, quote
 from attn_cli.model.folds import without_special
@@ -49,9 +50,9 @@ def compare(
         raise UsageError("compare is of single heads", "leave out --measure rollout and flow, --mean and --max")
     if base.words or base.merge:
         raise UsageError("compare aligns tokens itself", "leave out --words and --merge")
-    tokens = model.encode(text, base.pair, base.target, added=base.added, literal=base.literal)
+    tokens = read(model, text, base)
     second = text if asked.other_text is None else asked.other_text
-    others = other.encode(second, base.pair, base.target, added=base.added, literal=base.literal)
+    others = read(other, second, base, "other text")
     places = _places(model, tokens, others, base)
     lacking = ""
     if asked.other_head is not None:

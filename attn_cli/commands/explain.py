@@ -13,6 +13,7 @@ from attn_cli.collect.focus import Focus
 from attn_cli.commands import _prose_en, _prose_zh, _steps_after, _steps_before, _steps_out
 from attn_cli.commands._notes import lacking
 from attn_cli.commands._quantities import quantities
+from attn_cli.commands._reading import read
 from attn_cli.commands._row import Row
 from attn_cli.commands._teller import Depth, Teller
 from attn_cli.commands.show import axis, describe, token_list
@@ -84,7 +85,7 @@ class _Found:
 
 def explain(model: Model, text: str, request: Request, *, version: str = "") -> Report:
     """The report on one query in one head."""
-    tokens = model.encode(text, request.pair, request.target, added=request.added, literal=request.literal)
+    tokens = read(model, text, request)
     kind = _kind(model, tokens, request)
     queries, keys = _sides(tokens, kind)
     query = _query(queries, request.query)

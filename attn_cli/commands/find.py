@@ -11,6 +11,7 @@ import numpy as np
 from attn_cli.collect.rows import Address, Received, Rows
 from attn_cli.commands import _measures
 from attn_cli.commands._notes import notes
+from attn_cli.commands._reading import read
 from attn_cli.commands.show import Progress, Request, addressed, axis, describe, token_list
 from attn_cli.errors import UsageError
 from attn_cli.model import views
@@ -61,7 +62,7 @@ def find(model: Model, text: str, request: Request, progress: Progress, *, versi
         )
     if request.measure == "flow" and request.query is None:
         raise UsageError("--measure flow is worked out row by row and takes long", "name a row: --query it")
-    tokens = model.encode(text, request.pair, request.target, added=request.added, literal=request.literal)
+    tokens = read(model, text, request)
     _measures.check_merge(tokens, request.merge)
     sides = _sides(model, tokens, request)
     selections = _selections(model, tuple(sides), request)

@@ -12,6 +12,7 @@ import numpy as np
 from attn_cli.collect.mean import Address, Mean, Score
 from attn_cli.commands import _measures, _roles
 from attn_cli.commands._notes import notes
+from attn_cli.commands._reading import read
 from attn_cli.commands.show import Progress, Request, addressed, describe, token_list
 from attn_cli.errors import UsageError, quote
 from attn_cli.model.folds import without_special
@@ -89,9 +90,7 @@ def _texts(model: Model, texts: Sequence[str], asked: HeadsRequest) -> list[Run]
     """The tokens of every text, or the random ones of the induction probe, of which the second half counts."""
     base = asked.base
     if asked.repeat is None:
-        return [
-            (model.encode(text, base.pair, base.target, added=base.added, literal=base.literal), None) for text in texts
-        ]
+        return [(read(model, text, base), None) for text in texts]
     from attn_cli.model.probe import repeated
 
     return [repeated(model, asked.repeat, asked.seed, added=base.added)]

@@ -11,6 +11,7 @@ from attn_cli.collect.top import Top as TopKeys
 from attn_cli.commands import _measures, _pooled, _shown
 from attn_cli.commands._notes import notes
 from attn_cli.commands._ranking import Ranking
+from attn_cli.commands._reading import read
 from attn_cli.errors import UsageError
 from attn_cli.model import views
 from attn_cli.model.folds import FOLDED
@@ -66,7 +67,7 @@ def show(
     model: Model, text: str, request: Request, progress: Progress, *, version: str = "", number: int = 0
 ) -> Report:
     """Runs one text and reports the chosen heads; `number` is the text's place among several."""
-    tokens = model.encode(text, request.pair, request.target, added=request.added, literal=request.literal)
+    tokens = read(model, text, request)
     if request.measure == "flow" and request.query is None:
         raise UsageError("--measure flow is worked out row by row and takes long", "name a row: --query it")
     _measures.check_merge(tokens, request.merge)

@@ -141,7 +141,7 @@ class Model:
         labels = tokenizer.encode(text or "", added=added or text is None, literal=literal)
         start = self.spec.decoder_start
         if start is None and not len(labels):
-            raise TextError("the target has no tokens", "give a target with at least one visible character")
+            raise no_tokens("target")
         tokens = labels.shifted() if start is None else labels.shifted(start, tokenizer.piece(start))
         tokens = tokens if text is not None else tokens.first()
         decoder.check(tokens, "target")
@@ -151,7 +151,7 @@ class Model:
         """TextError where the tokens are none, too many, beyond the embedding, or in segments the model lacks."""
         spec = self.spec
         if not len(tokens):
-            raise TextError(f"the {what} has no tokens", f"give a {what} with at least one visible character")
+            raise no_tokens(what)
         if spec.n_ctx is not None and spec.n_ctx_hard and len(tokens) > spec.n_ctx:
             raise TextError(
                 f"the {what} has {len(tokens)} tokens, the model takes at most {spec.n_ctx}", f"shorten the {what}"
@@ -264,6 +264,11 @@ class Model:
             rows, columns = slice(block.queries.start, block.queries.stop), slice(block.keys.start, block.keys.stop)
             whole[:, rows, columns] = block.attn
         return Attention(tokens, chosen, gathered, kept)
+
+
+def no_tokens(what: str) -> TextError:
+    """The error where a text gives nothing to work on."""
+    return TextError(f"the {what} has no tokens", f"give a {what} with at least one visible character")
 
 
 def short_name(source: str) -> str:
