@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attn_cli import options as opt
 from attn_cli import streams
-from attn_cli.errors import TextError, UsageError
+from attn_cli.errors import TextError, UsageError, quote
 
 if TYPE_CHECKING:
     from attn_cli.commands.show import Request
@@ -116,17 +116,26 @@ def argument(text: str | None, what: str) -> str | None:
     return None if text is None else streams.argument(text, what)
 
 
-def texts(source: Any, text: str | None, file: Path | None, lines: bool, command: str) -> Sequence[tuple[int, str]]:
-    """The texts to run, numbered; a source that brings its own input needs none."""
+def texts(source: Any, text: str | None, inputs: opt.Reading, lines: bool, command: str) -> Sequence[tuple[int, str]]:
+    """The texts to run, numbered; a source that brings its own input takes none."""
     if source.given is not None:
+        options = {"--file": inputs.file, "--pair": inputs.pair, "--target": inputs.target, "--lines": lines or None}
+        needless(source, {"the text": text, **options})
         return [(0, "")]
-    whole = streams.read_text(text, file, command)
+    whole = streams.read_text(text, inputs.file, command)
     if not lines:
         return [(0, whole)]
     found = [(i, line) for i, line in enumerate(whole.split("\n")) if line.strip()]
     if not found:
         raise TextError("there is no line with text", "give one text a line")
     return found
+
+
+def needless(source: Any, given: Mapping[str, object]) -> None:
+    """UsageError where a text, or an option that goes with one, is given to a source that brings its own input."""
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        raise UsageError(f"{quote(source.source)} brings its own tokens", f"leave out {' and '.join(named)}")
 
 
 def each(texts: Iterable[tuple[int, str]], run: Callable[[int, str], T], *, lines: bool) -> Iterator[T]:

@@ -99,7 +99,7 @@ def show(
             matrices=not no_attn,
         )
         source = asked.source(inputs, inputs.attn)
-        texts = asked.texts(source, text, inputs.file, lines, "show")
+        texts = asked.texts(source, text, inputs, lines, "show")
         version = _our_version() if name in streams.FOR_PROGRAMS else ""  # reading it takes a tenth of a short run
         watch = partial(progress, quiet=sys.stdout.isatty() and name == "jsonl")
         reports = asked.each(
@@ -148,7 +148,7 @@ def explain(
             pause=pause,
             toy=toy,
         )
-        words = "" if source.given is not None else streams.read_text(text, inputs.file, "explain")
+        ((_, words),) = asked.texts(source, text, inputs, False, "explain")
         version = _our_version() if name in streams.FOR_PROGRAMS else ""
         streams.write_reports([explain(source, words, request, version=version)], name, written.output)
 
@@ -189,7 +189,7 @@ def heads(
         wanted = HeadsRequest(
             base=base, by=by, sort=sort, reverse=reverse, top=top, repeat=repeat, seed=inputs.seed or 0
         )
-        texts = [""] if repeat is not None else [t for _, t in asked.texts(source, text, inputs.file, lines, "heads")]
+        texts = [""] if repeat is not None else [t for _, t in asked.texts(source, text, inputs, lines, "heads")]
         report = heads(source, texts, wanted, progress, version=_our_version())
         streams.write_reports([report], name, written.output)
 
@@ -218,7 +218,7 @@ def find(
         name = streams.choose_format(written.format, written.json, written.output)
         request = asked.request(inputs, pick, name, top, query=query, key=key)
         source = asked.source(inputs, inputs.attn)
-        ((_, whole),) = asked.texts(source, text, inputs.file, False, "find")
+        ((_, whole),) = asked.texts(source, text, inputs, False, "find")
         report = find(source, whole, request, progress, version=_our_version())
         streams.write_reports([report], name, written.output)
 
@@ -269,7 +269,10 @@ def compare(
         second = source
         if other_model is not None:
             second = asked.other(inputs, other_model)
-        ((_, whole),) = asked.texts(source, text, inputs.file, False, "compare")
+        if source.given is not None:
+            asked.needless(source, {"the other text": other})
+        reads = source if source.given is None else second
+        ((_, whole),) = asked.texts(reads, text, inputs, False, "compare")
         report = compare(source, second, whole, wanted, progress, version=_our_version())
         streams.write_reports([report], name, written.output)
 

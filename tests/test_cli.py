@@ -374,6 +374,44 @@ def test_white_space_is_a_text_where_it_has_tokens() -> None:
     assert run(*GPT2, " ").returncode == 0
 
 
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+@pytest.mark.parametrize("source", [("-w", "bare.npz"), ("--attn", "attention.npz")])
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (("show", "x y"), "the text"),
+        (("show", "-"), "the text"),
+        (("show", "--lines", "--file", "x.txt"), "--file and --lines"),
+        (("show", "x", "--pair", "y"), "the text and --pair"),
+        (("heads", "x y"), "the text"),
+        (("find", "x y", "-q", "0"), "the text"),
+        (("compare", "x y", "-H", "0.0", "--other-head", "0.0"), "the text"),
+    ],
+)
+def test_a_text_is_refused_where_the_file_brings_its_own(
+    source: tuple[str, str], args: tuple[str, ...], named: str
+) -> None:
+    error, hint = refused(2, *args, source[0], str(SAMPLES / source[1]))
+    assert source[1] in error
+    assert error.endswith("brings its own tokens")
+    assert hint == f"hint: leave out {named}"
+
+
+def test_explain_and_the_other_text_are_as_strict() -> None:
+    bare, attn = str(SAMPLES / "bare.npz"), str(SAMPLES / "attention.npz")
+    assert refused(2, "explain", "x y", "-w", bare)[1] == "hint: leave out the text"
+    assert refused(2, "compare", "x", "y", "--attn", attn)[1] == "hint: leave out the other text"
+
+
+def test_saved_attention_is_compared_with_a_model_that_reads_the_text(tmp_path: Path) -> None:
+    saved = tmp_path / "a.json"
+    assert run(*BERT, "only", "-o", str(saved)).returncode == 0
+    done = run("compare", "only", "--attn", str(saved), "--other-model", str(GOLDEN / "bert"), "--json")
+    assert {head["divergence"] for head in json.loads(done.stdout)["heads"]} == {0.0}
+
+
 def test_a_text_far_too_long_is_refused_by_its_beginning() -> None:
     error, _ = refused(5, *GPT2, stdin="word " * 100_000)
     assert "more than" in error
