@@ -237,7 +237,7 @@ OneLayer = Annotated[
 OneQuery = Annotated[
     str | None,
     typer.Option("--query", "-q", "--from", metavar="TOKEN", rich_help_panel=_PICK, show_default=False,
-                 help="The token that looks, by default the last content word: "
+                 help="The token that looks, by default the last content word, of a pronoun head the last pronoun: "
                       "a word it, it@7 one of several, a position 7 or -1."),
 ]  # fmt: skip
 OneKey = Annotated[

@@ -54,6 +54,13 @@ FUNCTION_WORDS = frozenset(
 )
 """Words that tie others together and are not what a sentence is about, in the pieces that tokenizers make of them."""
 
+PRONOUNS = frozenset(
+    """
+    he him himself his she her herself it itself its they them themselves their 它 他 她
+    """.split()
+)
+"""Words that stand for a noun of the text."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -88,8 +95,11 @@ def explain(model: Model, text: str, request: Request, *, version: str = "") -> 
     tokens = read(model, text, request)
     kind = _kind(model, tokens, request)
     queries, keys = _sides(tokens, kind)
-    query = _query(queries, request.query)
-    layer, head = _head(model, tokens, kind, query.position, request)
+    layer, head = _head(model, kind, request)
+    role = model.spec.roles.get(f"L{layer}.H{head}", "") if kind == "self" else ""
+    query = _query(queries, request.query, of_pronoun=role.startswith(_PRONOUN))
+    if head is None:
+        head = _most_focused(model, tokens, kind, layer, query.position)
     row = _row(model, tokens, kind, (layer, head), query.position)
     key = None if request.key is None else _named(keys, request.key, "--key").position
     if key is not None:
@@ -134,16 +144,20 @@ def _sides(tokens: Tokens, kind: str) -> tuple[Tokens, Tokens]:
     return {"decoder": (target, target), "cross": (target, tokens)}.get(kind, (tokens, tokens))
 
 
-def _query(tokens: Tokens, address: str | None) -> _Found:
-    """The token asked for; else the last content word of the text, else its last word: its last piece."""
+def _query(tokens: Tokens, address: str | None, *, of_pronoun: bool = False) -> _Found:
+    """The token asked for; else the last content word of the text, else its last word: its last piece.
+
+    `of_pronoun`: the head is one of a pronoun, so that the text's last pronoun comes first.
+    """
     if address is not None:
         return _named(tokens, address, "--query")
     words: dict[int, str] = {}  # by the position of their last piece
     for i, text in enumerate(tokens.texts):
         if tokens.special[i] is None and any(c.isalnum() for c in text):
             words[i] = (words.pop(i - 1, "") if tokens.continues[i] else "") + text.casefold()
+    pronouns = [i for i, word in words.items() if of_pronoun and word in PRONOUNS]
     content = [i for i, word in words.items() if word not in FUNCTION_WORDS and not tokens.unknown[i]]
-    return _Found((content or list(words) or [len(tokens) - 1])[-1])
+    return _Found((pronouns or content or list(words) or [len(tokens) - 1])[-1])
 
 
 def _named(tokens: Tokens, address: str, option: str) -> _Found:
@@ -160,8 +174,8 @@ def _named(tokens: Tokens, address: str, option: str) -> _Found:
     return _Found(first[-1], tuple(notes) if option == "--query" else ())
 
 
-def _head(model: Model, tokens: Tokens, kind: str, query: int, request: Request) -> tuple[int, int]:
-    """The head asked for; else the pronoun head that the model names, else the most focused of the layer to show."""
+def _head(model: Model, kind: str, request: Request) -> tuple[int, int | None]:
+    """The head asked for; else the pronoun head that the model names, else the layer to show without a head."""
     spec, there = model.kinds[kind], model.selections(None)[kind]
     layer = spec.n_layers - 1 if spec.show_layer is None else spec.show_layer
     if request.layer is not None or request.head is not None:
@@ -173,17 +187,22 @@ def _head(model: Model, tokens: Tokens, kind: str, query: int, request: Request)
             raise UsageError(
                 f"{len(chosen)} heads are named, explain takes one", f"for example --head {chosen[0][0]}.{chosen[0][1]}"
             )
-        layer = chosen[0][0]
-    else:
+        return chosen[0][0], None
+    if kind == "self":
         for address, role in model.spec.roles.items():
-            if _PRONOUN in role and kind == "self":
+            if _PRONOUN in role:
                 ((layer, (head, *_)),) = parse_heads(None, address, there).items()
                 return layer, head
+    return layer, None
+
+
+def _most_focused(model: Model, tokens: Tokens, kind: str, layer: int, query: int) -> int:
+    """The head of a layer whose row is the most focused."""
     focus = Focus([query])
-    for block in model.blocks(tokens, {kind: {layer: tuple(range(spec.n_heads))}}):
+    for block in model.blocks(tokens, {kind: {layer: model.selections(None)[kind][layer]}}):
         focus.add(block)
     ranked = focus.ranked()
-    return layer, ranked[0][0][2] if ranked else 0
+    return ranked[0][0][2] if ranked else 0
 
 
 def _row(model: Model, tokens: Tokens, kind: str, address: tuple[int, int], query: int) -> Row:

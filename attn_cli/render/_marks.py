@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from attn_cli.report import Head, Label, Report
@@ -48,13 +48,15 @@ def marks(report: Report, heads: Sequence[Head], picture: Block, target: Target)
     return [f"{mark} {what}" for mark, what in found.items() if drawn.issuperset(mark)]
 
 
-def roles(heads: Iterable[Head], target: Target) -> list[str]:
-    """What the model's card says that heads do, each role with all its heads."""
+def roles(heads: Sequence[Head], target: Target, *, titled: bool) -> list[str]:
+    """What the model's card says that heads do, each role with all its heads; `titled`: their titles have it already."""
+    if titled:
+        return ["after a head's name: what the model card says of it"] if any(head.role for head in heads) else []
     found: dict[str, dict[str, None]] = {}
     for head in heads:
         if head.role:
             found.setdefault(visible(head.role, target.encoding), {})[head_name(head)] = None
-    return [f"{', '.join(names)}: {role}" for role, names in found.items()]
+    return [f"{', '.join(names)}: {role} (model card)" for role, names in found.items()]
 
 
 def _tokens(report: Report, heads: Sequence[Head]) -> Iterator[_Named]:

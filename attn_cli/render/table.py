@@ -79,7 +79,7 @@ def _picture(report: Report, target: Target, glyphs: Glyphs) -> Block:
     if heads:
         held = any(head.held is not None for head in heads)
         blocks = _pooled.said(heads, power, glyphs.times) if any(head.pooled for head in heads) else []
-        named = roles(heads, target) if report.view == "query" else []
+        named = roles(heads, target, titled=report.view != "query")
         shown = {"matrix": has_matrix, "masked": has_mask, "held": held}
         block += [[], *legend(report, target, glyphs, **shown, blocks=blocks, power=power, roles=named, marks=said)]
     elif said:

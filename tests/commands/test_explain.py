@@ -314,6 +314,31 @@ def test_the_default_query_is_the_last_content_word(text: str, chosen: str) -> N
     assert tokens.texts[_query(tokens, None).position] == chosen
 
 
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("The dog chased the cat because it was hungry.", "it"),
+        ("The girl lost her keys, so she waited outside the house.", "she"),
+        ("\u90a3\u53ea\u72d7\u6ca1\u6709\u8fc7\u9a6c\u8def\uff0c\u56e0\u4e3a\u5b83\u592a\u7d2f\u4e86\u3002", "\u5b83"),
+        ("The dog chased the cat.", "cat"),
+    ],
+)
+def test_a_pronoun_head_is_asked_of_a_pronoun(text: str, chosen: str) -> None:
+    model = attn_cli.load("tiny")
+    for head in (None, "3.0"):
+        e = explain(model, text, Request(head=head)).fields["explain"]
+        assert (e["layer"], e["head"]) == (3, 0)
+        assert model.encode(text).texts[e["query"]] == chosen
+
+
+def test_other_heads_are_asked_of_the_last_content_word() -> None:
+    text = "The dog chased the cat because it was hungry."
+    for name, head in (("tiny", "2.0"), ("tiny-causal", None)):  # the latter's head is one of the word that decides
+        model = attn_cli.load(name)
+        e = explain(model, text, Request(head=head)).fields["explain"]
+        assert model.encode(text).texts[e["query"]] == "hungry"
+
+
 def test_the_default_query_is_a_word_that_the_model_knows() -> None:
     report = explain(attn_cli.load(GOLDEN / "bert"), "two \u72d7", Request())
     assert report.fields["explain"]["query"] == 3

@@ -161,8 +161,8 @@ def _queried(view: Any = "query") -> Report:
 def test_the_query_view_says_the_roles_of_heads_at_any_width(width: int) -> None:
     drawn = rendered(table, _queried(), width=width)
     said = " ".join(drawn.split())
-    assert said.count(f"L3.H0: {ROLE}") == 1
-    assert said.count("L2.H1, L3.H2: previous token") == 1
+    assert said.count(f"L3.H0: {ROLE} (model card)") == 1
+    assert said.count("L2.H1, L3.H2: previous token (model card)") == 1
     rows = [line for line in drawn.split("\n") if re.match(r"L\d\.H\d  ", line)]
     bare = rendered(
         table, report([type(h)(**{**h.__dict__, "role": None}) for h in _queried().heads], view="query"), width=width
@@ -176,4 +176,7 @@ def test_roles_are_in_the_svg_of_a_query() -> None:
 
 
 def test_roles_are_said_once_in_a_matrix() -> None:
-    assert rendered(table, _queried("matrix"), width=120).count("pronoun") == 1
+    drawn = rendered(table, _queried("matrix"), width=120)
+    assert drawn.count("pronoun") == 1
+    assert drawn.count("after a head's name: what the model card says of it") == 1
+    assert "model card" not in rendered(table, report(view="matrix"))
