@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -103,6 +104,31 @@ class Pool:
         return Work(job, items, self.threads, min(self.threads - 1, len(items)))
 
 
+class _Process:
+    """What pools change in the whole process: set by the first that opens, undone by the last that closes, in any order."""
+
+    def __init__(self) -> None:  # a generator that the garbage collector closes may come in between: RLock
+        self._lock, self._open, self._undo = threading.RLock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._open:
+                interval = sys.getswitchinterval()
+                self._undo.enter_context(_libraries().limit(limits=1, user_api="blas"))
+                self._undo.callback(sys.setswitchinterval, interval)
+                sys.setswitchinterval(min(SWITCH, interval))
+            self._open += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._open -= 1
+            if not self._open:
+                self._undo.close()
+
+
+_PROCESS = _Process()
+
+
 @contextmanager
 def pool(n: int, threads: int | None = None) -> Iterator[Pool]:
     """A pool for a text of n tokens; products run single-threaded inside as long as it has more than one thread."""
@@ -110,13 +136,8 @@ def pool(n: int, threads: int | None = None) -> Iterator[Pool]:
     if chosen == 1:
         yield Pool(1)
         return
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(min(SWITCH, interval))
-    try:
-        with _libraries().limit(limits=1, user_api="blas"):
-            yield Pool(chosen)
-    finally:
-        sys.setswitchinterval(interval)
+    with _PROCESS:
+        yield Pool(chosen)
 
 
 def cores() -> int:

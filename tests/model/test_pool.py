@@ -86,6 +86,19 @@ def test_the_process_is_left_as_it_was() -> None:
     assert (sys.getswitchinterval(), _products()) == (interval, before)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_two_pools_leave_the_process_as_it_was_in_any_order(first: int) -> None:
+    interval, before = sys.getswitchinterval(), _products()
+    opened = [pool(SHORT, threads=2), pool(SHORT, threads=2)]
+    for one in opened:
+        one.__enter__()
+    opened[first].__exit__(None, None, None)
+    assert set(_products()) <= {1}
+    assert sys.getswitchinterval() < interval
+    opened[1 - first].__exit__(None, None, None)
+    assert (sys.getswitchinterval(), _products()) == (interval, before)
+
+
 def test_a_short_text_needs_no_other_thread() -> None:
     with pool(SHORT - 1) as workers:
         assert workers.threads == 1
