@@ -11,6 +11,7 @@ import pytest
 
 import attn_cli
 from attn_cli.model import Model, plain
+from attn_cli.model.pool import Work
 from attn_cli.tokens import Tokens
 from tests.helpers import GOLDEN, assert_close
 
@@ -99,6 +100,17 @@ def test_memory_grows_no_faster_than_the_text(case: str) -> None:
     model = attn_cli.load(GOLDEN / case)
     small, large = peak(model, 1024), peak(model, 4096)
     assert large < 5 * small + 8 * 2**20  # a quadratic part would be 16 times as large
+
+
+def test_work_ends_where_a_reader_has_seen_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = attn_cli.load(GOLDEN / "gpt2")
+    stopped = []
+    stop = Work.stop
+    monkeypatch.setattr(Work, "stop", lambda self: (stopped.append(self), stop(self))[1])
+    for _ in model.blocks(model.encode(TEXT), block_rows=1, threads=2):
+        before = len(stopped)
+        break
+    assert len(stopped) == before + 1
 
 
 def test_memory_does_not_grow_with_the_layers() -> None:

@@ -63,18 +63,54 @@ def test_work_begun_is_done_beside_the_caller() -> None:
     work.finish()
 
 
-def test_nothing_is_begun_after_a_stop() -> None:
+def test_nothing_runs_after_a_stop() -> None:
     begun: list[int] = []
+    ended: list[int] = []
 
     def job(i: int) -> None:
         begun.append(i)
-        time.sleep(0.005)
+        time.sleep(0.02)
+        ended.append(i)
 
-    work = Pool(2).start(job, range(1000))
+    work = Pool(3).start(job, range(50))
+    until = time.monotonic() + 10
+    while not begun and time.monotonic() < until:
+        time.sleep(0.001)
     work.stop()
-    count = len(begun)
-    time.sleep(0.02)
-    assert len(begun) == count < 1000
+    assert 1 <= len(begun) < 10
+    assert sorted(ended) == sorted(begun)
+    time.sleep(0.05)
+    assert len(begun) == len(ended)
+
+
+def test_an_error_elsewhere_stops_the_others() -> None:
+    here, done = threading.get_ident(), []
+
+    def job(i: int) -> None:
+        if threading.get_ident() != here:
+            raise ValueError("there")
+        time.sleep(0.01)
+        done.append(i)
+
+    with pytest.raises(ValueError, match="there"):
+        Pool(2).each(job, range(100))
+    assert len(done) < 10
+
+
+def test_the_share_is_what_was_taken() -> None:
+    shares: list[float] = []
+    Pool(1).each(lambda _: None, range(4), shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1]
+
+
+def test_a_shorter_interval_stays() -> None:
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(1e-5)
+        with pool(SHORT, threads=2):
+            assert sys.getswitchinterval() == pytest.approx(1e-5)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_the_process_is_left_as_it_was() -> None:
