@@ -398,6 +398,8 @@ def run(argv: list[str]) -> int:
             job()
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where a full disk or a closed pipe is met
+        if isinstance(job, int):  # what the parser ended with: 0 after --help, 130 where it was interrupted
+            return job
     except AttnError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except parse_error as error:

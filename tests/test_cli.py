@@ -175,6 +175,13 @@ def test_a_reader_that_leaves_early(options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_ctrl_c_while_the_command_line_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    from attn_cli import cli
+
+    monkeypatch.setattr(cli, "app", lambda **_: 130)  # what the parser makes of it
+    assert cli.run(["show"]) == 130
+
+
 def test_ctrl_c() -> None:
     command = [sys.executable, "-m", "attn_cli", *GPT2, "-"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attn_cli.errors import CheckpointError, quote
 from attn_cli.model import _relative, _rope, ops, positions, residual
 from attn_cli.model.block import Block, Kept
 from attn_cli.model.fast import Slices
@@ -112,6 +113,7 @@ class Attention:
         longest_q, longest_k = (np.sqrt(a.max(1, initial=0)) for a in (self._q_square, self._k_square))
         return [float(longest_q[h]) * float(longest_k[h // group]) for h in heads]
 
+    @np.errstate(all="ignore")
     def output(self, rows: slice) -> np.ndarray:
         """What attention adds to the stream in some rows: the heads concatenated, through W_O; (rows, d_model)."""
         if self.z is None:
@@ -173,12 +175,25 @@ class Attention:
             if w_o is not None:
                 v = v @ w_o[:, head * spec.d_v : (head + 1) * spec.d_v].T
             norms[row] = np.linalg.norm(v, axis=-1)
+            if not np.isfinite(norms[row]).all():
+                key = keys[int(np.argmin(np.isfinite(norms[row])))]
+                raise self.broken(head, f"key {key}: its value is not finite")
         return norms
 
     def _trace(self, head: int, query: int) -> Trace:
         from attn_cli.model.plain import trace
 
-        return trace(self.spec, self._arrays, self.x, self.layer, head, query, self.source, self.stream)
+        found = trace(self.spec, self._arrays, self.x, self.layer, head, query, self.source, self.stream)
+        if not np.isfinite(found.output).all():
+            raise self.broken(head, f"query {query}: the output is not finite")
+        return found
+
+    def broken(self, head: int, what: str) -> CheckpointError:
+        """An error that names the head in which weights that are no numbers were met."""
+        kind = "cross" if self.crosses else self.pass_.kind
+        name = f"{'' if kind == 'self' else f'{kind} '}head L{self.layer}.H{head}"
+        hint = "the weights hold infinite or missing numbers; fetch the checkpoint again"
+        return CheckpointError(f"{quote(self.model.source)}: {name}, {what}", hint)
 
     @cached_property
     def _arrays(self) -> ops.Arrays:

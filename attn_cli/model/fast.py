@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attn_cli.errors import CheckpointError, quote
 from attn_cli.model import ops, positions
 from attn_cli.model.block import Block
 from attn_cli.model.pool import Work, slices
 
 if TYPE_CHECKING:
+    from attn_cli.errors import CheckpointError
     from attn_cli.model.attention import Attention
 
 Made = tuple[range, np.ndarray | None, np.ndarray | None]
@@ -189,8 +189,4 @@ class Slices:
     def _broken(self, head: int, queries: range, total: np.ndarray) -> CheckpointError:
         """The rows sum to one on every run, by the division; what cannot be divided by shows weights that are no numbers."""
         row = int(np.argmax(~(np.isfinite(total) & (total > 0))))
-        return CheckpointError(
-            f"{quote(self.attention.model.source)}: head L{self.attention.layer}.H{head}, query {queries.start + row}: "
-            "the attention weights do not sum to one",
-            "the weights hold infinite or missing numbers; fetch the checkpoint again",
-        )
+        return self.attention.broken(head, f"query {queries.start + row}: the attention weights do not sum to one")

@@ -119,8 +119,6 @@ class Pass:
 
     def slices(self, n: int) -> list[slice]:
         """The slices of n rows that go through a chain of steps by themselves: as many, and as long, for each thread."""
-        if self.pool.threads == 1:
-            return pool.slices(n, max(1, n))
         rounds = max(1, -(-n // (pool.CHAIN * self.pool.threads)))
         return pool.slices(n, max(1, -(-n // (rounds * self.pool.threads))))
 
@@ -154,6 +152,7 @@ def _stack(
         ends = "" if whole or layer < last else "cross" if layer in wanted.get("cross", {}) else "attn"
         w = model.weights.layer(layer, skip=_SKIPPED[ends]) | shared
         attention = Attention(run, layer, w, x, values=ends != "attn", arrive=arrive)
+        arrive = None
         if layer:
             run.steps.layer()
         yield from attention.run(wanted["attn"].get(layer, ()), kept)

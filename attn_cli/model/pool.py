@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -45,6 +45,15 @@ def _libraries() -> Any:
     return ThreadpoolController()
 
 
+def _take_over() -> None:
+    """Lets this thread set the limit, though another set it last: threadpoolctl 3.8 ignores all threads but that one."""
+    from threadpoolctl import OpenBLASController
+
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
 class Work(Generic[T]):
     """Jobs that the helpers have begun, and that whoever waits for them works on as well.
 
@@ -54,7 +63,10 @@ class Work(Generic[T]):
 
     def __init__(self, job: Callable[[T], None], items: Sequence[T], threads: int, helpers: int) -> None:
         self._job, self._left, self._all = job, deque(items), max(1, len(items))
-        self._begun: list[Future[None]] = [_helpers(threads - 1).submit(self._take) for _ in range(helpers)]
+        self._begun: list[Future[None]] = []
+        with suppress(RuntimeError):  # no thread can be had: whoever waits does all of it
+            for _ in range(helpers):
+                self._begun.append(_helpers(threads - 1).submit(self._take))
 
     def finish(self, done: Callable[[float], None] | None = None) -> None:
         """Until all jobs are done; the first error is raised. `done` is told from here what share of them is taken."""
@@ -114,6 +126,7 @@ class _Process:
         with self._lock:
             if not self._open:
                 interval = sys.getswitchinterval()
+                _take_over()
                 self._undo.enter_context(_libraries().limit(limits=1, user_api="blas"))
                 self._undo.callback(sys.setswitchinterval, interval)
                 sys.setswitchinterval(min(SWITCH, interval))
@@ -123,6 +136,7 @@ class _Process:
         with self._lock:
             self._open -= 1
             if not self._open:
+                _take_over()
                 self._undo.close()
 
 

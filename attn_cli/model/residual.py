@@ -1,4 +1,7 @@
-"""The residual stream outside of attention: how it begins, what each block adds, and how it ends."""
+"""The residual stream outside of attention: how it begins, what each block adds, and how it ends.
+
+Weights that are no numbers give no warnings on the way: they are found by what comes of them, and named.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attn_cli.errors import CheckpointError, quote
 from attn_cli.model import moe, ops, positions
 
 if TYPE_CHECKING:
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from attn_cli.tokens import Tokens
 
 
+@np.errstate(all="ignore")
 def embed(model: Model, tokens: Tokens) -> np.ndarray:
     """Token, position and segment vectors summed: (tokens, d_model)."""
     spec, weights = model.spec, model.weights
@@ -59,6 +64,7 @@ def before_attention(spec: ModelSpec, x: np.ndarray, w: ops.Arrays, name: str = 
     return ops.norm(x, w, name, spec) if before else x
 
 
+@np.errstate(all="ignore")
 def before_cross(spec: ModelSpec, x: np.ndarray, attended: np.ndarray, w: ops.Arrays) -> np.ndarray:
     """The stream between a decoder layer's own attention and that to the encoder."""
     return ops.norm(x + attended, w, "attn.norm.", spec) if spec.placement == "post" else x + attended
@@ -93,6 +99,7 @@ def after_attention(
     return x
 
 
+@np.errstate(all="ignore")
 def convolve(model: Model, layer: int, embedded: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The stream after a block, joined after the first one by a convolution over the embeddings where the model has one."""
     spec = model.spec
@@ -102,6 +109,7 @@ def convolve(model: Model, layer: int, embedded: np.ndarray, x: np.ndarray) -> n
     return ops.norm(x + ops.conv(embedded, w, spec.conv), w, "norm.", spec)
 
 
+@np.errstate(all="ignore")
 def end(model: Model, x: np.ndarray, kept: Kept) -> np.ndarray:
     """The stream after the last block and the final norm; logits, where they are asked for."""
     spec, weights = model.spec, model.weights
@@ -110,6 +118,11 @@ def end(model: Model, x: np.ndarray, kept: Kept) -> np.ndarray:
     if spec.final_norm:
         x = ops.norm(x, weights.part("final_norm"), "", spec)
     kept.add("hidden_states", x)
+    if kept.names and not np.isfinite(x).all():
+        raise CheckpointError(
+            f"{quote(model.source)}: the hidden states after the last layer are not finite",
+            "the weights hold infinite or missing numbers; fetch the checkpoint again",
+        )
     end = x
     # a matrix of its own in the file counts, as in the reference, also where the config calls it tied
     name = "embed.token" if spec.tied_output and "head.weight" not in weights else "head.weight"

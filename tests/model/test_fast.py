@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import attn_cli
+from attn_cli.errors import CheckpointError
 from attn_cli.model import plain
 from attn_cli.model.attention import Attention
 from attn_cli.model.fast import Slices
@@ -101,3 +102,53 @@ def test_a_layer_is_let_go_when_the_next_one_runs(seen: list[Attention]) -> None
         held.append([a.layer for a in seen if a.q.size])
         del block
     assert held == [[layer] for layer in range(5)]
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, name: str, number: float) -> None:
+    """One number of an array that is none, in every layer or in what stands around them."""
+    for method in ("layer", "part"):
+        read = getattr(Weights, method)
+
+        def spoilt(self: Weights, *args: Any, read: Any = read, **kwargs: Any) -> Mapping[str, np.ndarray]:
+            found = {n: a.copy() for n, a in read(self, *args, **kwargs).items()}
+            if name in found:
+                found[name].flat[0] = number
+            return found
+
+        monkeypatch.setattr(Weights, method, spoilt)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("case", "name", "said"),
+    [
+        ("bert", "weight", "head L0.H0, query 0: the attention weights do not sum to one"),  # of the embeddings' norm
+        ("gpt2", "attn.q.weight", "head L0.H0, query 0: the attention weights do not sum to one"),
+        ("t5", "cross.q.weight", "cross head L0.H0, query 0: the attention weights do not sum to one"),
+        ("t5", "attn.o.weight", "encoder head L1.H0, query 0: the attention weights do not sum to one"),
+    ],
+)
+def test_weights_that_are_no_numbers_are_named_without_a_warning(
+    case: str, name: str, said: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = attn_cli.load(GOLDEN / case)
+    tokens = model.encode(TEXT, target=TEXT if model.decoder is not None else None)
+    broken(monkeypatch, name, np.inf)
+    with pytest.raises(CheckpointError, match=said):
+        list(model.blocks(tokens, threads=threads))
+
+
+def test_values_that_are_no_numbers_are_named_where_they_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = attn_cli.load(GOLDEN / "gpt2")
+    last = model.spec.n_layers - 1
+    tokens = model.encode(TEXT)
+    broken(monkeypatch, "attn.v.weight", np.nan)
+    (block,) = model.blocks(tokens, {0: (0,)})  # before them, the weights are right
+    with pytest.raises(CheckpointError, match=r"head L0.H0, key 0: its value is not finite"):
+        block.value_norm  # noqa: B018
+    with pytest.raises(CheckpointError, match=r"head L0.H0, query 2: the output is not finite"):
+        block.trace(0, 2)
+    monkeypatch.undo()
+    broken(monkeypatch, "mlp.down.weight", np.nan)
+    with pytest.raises(CheckpointError, match=r"head L1.H0|after the last layer"):
+        model.attend(TEXT, f"{last}", keep=("hidden_states",))

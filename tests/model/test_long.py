@@ -84,11 +84,11 @@ def long(model: Model, n: int) -> Tokens:
     return replace(Tokens.given([str(i) for i in range(n)]), ids=tuple(i % 20 for i in range(n)))
 
 
-def peak(model: Model, n: int) -> float:
+def peak(model: Model, n: int, threads: int = 2) -> float:
     """Bytes at peak for one row of the last layer's attention."""
     tokens = long(model, n)
     tracemalloc.start()
-    for block in model.blocks(tokens, str(model.spec.n_layers - 1), queries=[n - 1], reuse=True, threads=2):
+    for block in model.blocks(tokens, str(model.spec.n_layers - 1), queries=[n - 1], reuse=True, threads=threads):
         del block
     found = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -111,6 +111,11 @@ def test_work_ends_where_a_reader_has_seen_enough(monkeypatch: pytest.MonkeyPatc
         before = len(stopped)
         break
     assert len(stopped) == before + 1
+
+
+def test_one_thread_needs_no_more_memory_than_two() -> None:
+    model = attn_cli.load(GOLDEN / "llama")  # whose MLP is wider than the stream
+    assert peak(model, 4096, 1) < peak(model, 4096, 2)
 
 
 def test_memory_does_not_grow_with_the_layers() -> None:

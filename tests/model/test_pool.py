@@ -8,8 +8,9 @@ import time
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from attn_cli.model import pool as pool_module
 from attn_cli.model.pool import SHORT, Pool, pool, slices
 
 
@@ -133,6 +134,55 @@ def test_two_pools_leave_the_process_as_it_was_in_any_order(first: int) -> None:
     assert sys.getswitchinterval() < interval
     opened[1 - first].__exit__(None, None, None)
     assert (sys.getswitchinterval(), _products()) == (interval, before)
+
+
+def test_pools_of_other_threads_leave_the_process_as_it_was() -> None:
+    before = _products()
+    first_is_open, second_is_open, first_is_closed = threading.Event(), threading.Event(), threading.Event()
+    inside: list[list[int]] = []
+
+    def first() -> None:
+        with pool(SHORT, threads=2):
+            first_is_open.set()
+            second_is_open.wait(10)
+        first_is_closed.set()
+
+    def second() -> None:
+        first_is_open.wait(10)
+        with pool(SHORT, threads=2):
+            second_is_open.set()
+            first_is_closed.wait(10)
+            inside.append(_products())
+
+    threads = [threading.Thread(target=job) for job in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [set(counts) for counts in inside] == [{1}]
+    assert _products() == before
+    with threadpool_limits(limits=2, user_api="blas"):  # of this thread, while another one runs a text
+        counts = _products()
+        thread = threading.Thread(target=lambda: inside.append(_within()))
+        thread.start()
+        thread.join()
+        assert set(inside[-1]) == {1}
+        assert _products() == counts
+
+
+def _within() -> list[int]:
+    with pool(SHORT, threads=2):
+        return _products()
+
+
+def test_all_is_done_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(threads: int) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(pool_module, "_helpers", refuse)
+    done: list[int] = []
+    Pool(2).each(done.append, range(5))
+    assert done == list(range(5))
 
 
 def test_a_short_text_needs_no_other_thread() -> None:
