@@ -81,6 +81,12 @@ def attn_cli(*args: str, stdin: bytes | str | None = None, env: dict[str, str] |
     return Done(code, out.getvalue(), errors.getvalue())
 
 
+def interruptible(*args: str) -> list[str]:
+    """A command for a process of its own that Ctrl-C reaches, though the background jobs of a shell do not hear it."""
+    script = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    return [sys.executable, "-c", script + "runpy.run_module('attn_cli', run_name='__main__', alter_sys=True)", *args]
+
+
 def attn_cli_process(*args: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Done:
     """Runs the command line in a process of its own."""
     plain = {k: v for k, v in os.environ.items() if k not in ENVIRONMENT}

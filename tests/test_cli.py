@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import GOLDEN
+from tests.helpers import GOLDEN, interruptible
 from tests.helpers import attn_cli as run
 
 BERT = ("show", "-m", str(GOLDEN / "bert"))
@@ -183,7 +183,7 @@ def test_ctrl_c_while_the_command_line_is_read(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_ctrl_c() -> None:
-    command = [sys.executable, "-m", "attn_cli", *GPT2, "-"]
+    command = interruptible(*GPT2, "-")
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(2)
     process.send_signal(signal.SIGINT)

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from attn_cli import progress
+from tests.helpers import interruptible
 
 
 class Screen(io.StringIO):
@@ -86,8 +87,8 @@ def test_time_left(passed: float, share: float, said: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such signal")
 def test_an_interrupted_long_text_leaves_without_a_word() -> None:
-    words = ("the cat sat " * 6000).encode()
-    command = [sys.executable, "-m", "attn_cli", "show", "--random", "--n-layers", "4", "--causal", "-H", "3.0"]
+    words = ("the cat sat " * 15000).encode()
+    command = interruptible("show", "--random", "--n-layers", "4", "--causal", "-H", "3.0")
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if process.stdin is None:
         raise RuntimeError("no pipe")
