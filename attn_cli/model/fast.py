@@ -84,12 +84,13 @@ class Slices:
         started = self._start(parts[0], 0)
         for i, queries in enumerate(parts, 1):
             attn, work = started
-            if i < len(parts):  # while whoever asked for this block looks at it, the next one is worked on
-                started = self._start(parts[i], i)
             try:
+                if i < len(parts):  # while whoever asked for this block looks at it, the next one is worked on
+                    started = self._start(parts[i], i)
                 work.finish()
                 yield self.attention.block(attn, self.wanted, queries, self._keys(queries))
             except BaseException:  # whoever asked may be content before the end
+                work.stop()
                 started[1].stop()
                 raise
             run.steps.attended(i / len(parts))

@@ -75,9 +75,9 @@ def _gated(x: np.ndarray, inner: np.ndarray) -> np.ndarray:
     return x
 
 
-_GELU_FAR = 1e3  # of x^2: Phi is 0 or 1 there, and nothing below overflows
+_GELU_FAR = 1e3  # of x^2: Phi is 0 or 1 there, and the polynomials are still finite
 _GELU_OVER, _GELU_UNDER = (-504.815236, -61.0133603, -3.31168636, -0.0345094416), (316.344836, 23.8324275)
-_NEAR = 2**19  # numbers at a time: more leave the cache; with fewer the threads wait for each other at every step
+_NEAR = 2**19  # numbers at a time: room for three arrays of them; with fewer the threads wait for each other more
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Rows of a text shared out among threads, with the matrix products of each thread held to one.
 
-NumPy lets go of the interpreter inside its loops and products, so plain threads keep all cores busy. A slice of rows small
-enough for a core's cache goes through a whole chain of steps before the next one begins; that, and not the number of
-products, is what decides the time of a long text. A short text runs in the calling thread.
+NumPy lets go of the interpreter inside its loops and products, so plain threads keep all cores busy. A slice of rows goes
+through a whole chain of steps before the next one begins, so that few arrays are in use at a time. A short text runs in the
+calling thread.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(threads, thread_name_prefix="attn-cli")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.cache_clear)  # a child has none of its parent's threads
 
 
 @cache
