@@ -48,6 +48,7 @@ class Attention:
         self.source, self.key_tokens = (self.x, run.tokens) if memory is None else memory
         rope, n, n_keys = spec.rope_at(layer), len(x), len(self.source)
         self._table = None if rope is None else _rope.table(rope, n, x.dtype)
+        # (heads, tokens, width) each; scaled is q times the scale, the squares are lengths of scaled and k: (heads, tokens)
         self.q, self.scaled = (np.empty((spec.n_heads, n, spec.d_head), x.dtype) for _ in range(2))
         self.k = np.empty((spec.n_kv_heads, n_keys, spec.d_head), x.dtype)
         self.v = np.empty((spec.n_kv_heads, n_keys, spec.d_v), x.dtype) if values else None

@@ -118,7 +118,7 @@ class Pass:
     steps: Steps
 
     def slices(self, n: int) -> list[slice]:
-        """The slices of n rows that go through a chain of steps by themselves: as many, and as long, for each thread."""
+        """The slices of n rows that go through a chain of steps by themselves, shared out evenly among the threads."""
         rounds = max(1, -(-n // (pool.CHAIN * self.pool.threads)))
         return pool.slices(n, max(1, -(-n // (rounds * self.pool.threads))))
 

@@ -66,14 +66,17 @@ class Work(Generic[T]):
     """
 
     def __init__(self, job: Callable[[T], None], items: Sequence[T], threads: int, helpers: int) -> None:
-        self._job, self._left, self._all = job, deque(items), max(1, len(items))
+        self._job, self._left, self._all = job, deque(items), len(items)
         self._begun: list[Future[None]] = []
         with suppress(RuntimeError):  # no thread can be had: whoever waits does all of it
             for _ in range(helpers):
                 self._begun.append(_helpers(threads - 1).submit(self._take))
 
     def finish(self, done: Callable[[float], None] | None = None) -> None:
-        """Until all jobs are done; the first error is raised. `done` is told from here what share of them is taken."""
+        """Until all jobs are done; an error of theirs is raised, this thread's before the others'.
+
+        `done` is told from here what share of the jobs is taken.
+        """
         try:
             self._take(done)
         finally:
@@ -91,10 +94,10 @@ class Work(Generic[T]):
 
     def _take(self, done: Callable[[float], None] | None = None) -> None:
         with np.errstate(all="ignore"):  # weights that are no numbers are found by the sums of the rows, and named
-            while self._left:
+            while True:
                 try:
                     item = self._left.popleft()
-                except IndexError:  # another thread was faster
+                except IndexError:
                     return
                 try:
                     self._job(item)
@@ -149,7 +152,7 @@ _PROCESS = _Process()
 
 @contextmanager
 def pool(n: int, threads: int | None = None) -> Iterator[Pool]:
-    """A pool for a text of n tokens; products run single-threaded inside as long as it has more than one thread."""
+    """A pool for a text of n tokens; with more than one thread, products run single-threaded inside, in the whole process."""
     chosen = threads if threads is not None else (1 if n < SHORT else cores())
     if chosen == 1:
         yield Pool(1)

@@ -1,8 +1,8 @@
 """Fits the float32 GELU of attn_cli/model/ops.py and prints its coefficients and its largest error.
 
 Phi(x) = 1 / (1 + exp(x R(x^2))), R = (a0 + a1 s + a2 s^2 + a3 s^3) / (b0 + b1 s + s^2), fitted on |x| <= LIMIT, beyond which
-float32 cannot tell Phi from 0 or 1. Least squares, weighted by what an error of the exponent does to x Phi(x), with the
-denominator of the last round as a further weight (Sanathanan and Koerner 1963), and reweighted towards the largest error
+float32 cannot tell Phi from 0 or 1. Least squares, weighted by what an error of the exponent does to x Phi(x), divided
+by the denominator of the last round (Sanathanan and Koerner 1963), and reweighted towards the largest error
 (Lawson 1961). Run: python tests/reference/fit_gelu.py
 """
 
